@@ -174,7 +174,7 @@ class Layout:
         line = f"{USER}:SHA-256,{digest.hex()},{salt.hex()},{_HASH_ROUNDS}:\n"
         self._write(self.data / "dbms" / "auth.ini", line)
 
-    def write_conf(self, port: int, pagecache: str) -> None:
+    def write_conf(self, version: str, port: int, pagecache: str) -> None:
         """Writes neo4j.conf: Bolt on loopback only, auth on. Folders are Neo4j's own names under `root`."""
         values = {
             "server.default_listen_address": LOOPBACK,
@@ -191,6 +191,9 @@ class Layout:
             "db.tx_log.rotation.size": "16m",
             "internal.server.bolt.thread_pool_shutdown_wait_time": "0s",
         }
+        if not version.startswith("5."):
+            # It broadcasts on the network and offers a web service: nothing that a local server should do.
+            values |= {"server.fleet_discovery.enabled": "false", "dbms.fleet_manager.enabled": "false"}
         lines = ["# Written by graphrag-provenance at every start; changes are lost."]
         lines += [f"{name}={value}" for name, value in values.items()]
         self._write(self.conf / "neo4j.conf", "\n".join(lines) + "\n")

@@ -8,11 +8,13 @@ Leaves to others: fetching jars (`fetch`), files (`layout`), proofs of identity 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,6 +106,9 @@ class LocalServer:
         if profile not in _MEMORY:
             raise ConfigurationError(f"There is no profile '{profile}'.", hint=f"Use {' or '.join(_MEMORY)}.")
         memory = _Memory(heap or _MEMORY[profile].heap, pagecache or _MEMORY[profile].pagecache)
+        for amount in (memory.heap, memory.pagecache):
+            if not re.fullmatch(r"[1-9][0-9]*[mg]", amount):
+                raise ConfigurationError(f"'{amount}' is not an amount of memory.", hint="Write it as 512m or 2g.")
         with self.layout.locked(_LOCK_SECONDS):
             self.layout.claim_version(self.version)
             state = self._live_state()
@@ -171,6 +176,19 @@ class LocalServer:
                 else:
                     time.sleep(0.2)
 
+    @contextmanager
+    def held_stopped(self) -> Iterator[Runtime]:
+        """Holds the server stopped, and its data of our version, while an admin command works on them."""
+        with self.layout.locked(_LOCK_SECONDS):
+            if self._live_state() is not None:
+                raise ServerError(f"The local server in {self.layout.root} runs.", hint="Run: gprov db stop.")
+            self.layout.claim_version(self.version)
+            runtime = self.install()
+            self.layout.ensure_password()
+            if not (self.layout.conf / "neo4j.conf").exists():
+                self.layout.write_conf(self.version, probe.free_port(), _MEMORY["quick"].pagecache)
+            yield runtime
+
     def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory) -> State:
         previous = self.layout.read_state()
         port = previous.port if previous else None
@@ -178,7 +196,7 @@ class LocalServer:
         self.layout.ensure_password()
         for attempt in range(_START_ATTEMPTS):
             port = probe.free_port(port)
-            self.layout.write_conf(port, memory.pagecache)
+            self.layout.write_conf(self.version, port, memory.pagecache)
             state = self._spawn(runtime, profile, memory, port)
             try:
                 self._await_answer(state)
