@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import secrets
 import tempfile
 import time
@@ -173,6 +174,15 @@ class Layout:
         (self.data / "dbms").mkdir(parents=True, exist_ok=True)
         line = f"{USER}:SHA-256,{digest.hex()},{salt.hex()},{_HASH_ROUNDS}:\n"
         self._write(self.data / "dbms" / "auth.ini", line)
+
+    def last_port(self) -> int | None:
+        """The Bolt port of the start before; None if there was none."""
+        try:
+            text = (self.conf / "neo4j.conf").read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        found = re.search(r"^server\.bolt\.listen_address=\S+:(\d{1,5})$", text, re.MULTILINE)
+        return int(found[1]) if found and 1023 < int(found[1]) < 65536 else None
 
     def write_conf(self, version: str, port: int, pagecache: str) -> None:
         """Writes neo4j.conf: Bolt on loopback only, auth on. Folders are Neo4j's own names under `root`."""

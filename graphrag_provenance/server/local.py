@@ -7,6 +7,7 @@ Leaves to others: fetching jars (`fetch`), files (`layout`), the process (`proce
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ _START_SECONDS = 120.0
 _LOCK_SECONDS = 300.0
 _START_ATTEMPTS = 3
 _TAIL_LINES = 12
+_FOLLOW_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +161,21 @@ class LocalServer:
         path = self.layout.console_log
         if not path.is_file():
             raise ServerError(f"There is no log in {self.layout.root}.", hint="Run: gprov db start.")
-        with path.open("r", encoding="utf-8", errors="replace") as file:
+        file = path.open("r", encoding="utf-8", errors="replace")
+        try:
             kept = file.read().splitlines()
             yield from kept[-lines:] if lines > 0 else ()
             while follow:
                 line = file.readline()
                 if line:
                     yield line.rstrip("\n")
+                elif path.is_file() and not os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    file.close()  # the server was started anew, with a new log
+                    file = path.open("r", encoding="utf-8", errors="replace")
                 else:
-                    time.sleep(0.2)
+                    time.sleep(_FOLLOW_SECONDS)
+        finally:
+            file.close()
 
     @contextmanager
     def held_stopped(self) -> Iterator[Runtime]:
@@ -184,7 +192,7 @@ class LocalServer:
 
     def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory) -> State:
         previous = self.layout.read_state()
-        port = previous.port if previous else None
+        port = self.layout.last_port()  # people and tools may have noted the address
         if previous is not None:
             process.await_dead(previous)
         self.layout.clear_state()
@@ -200,7 +208,7 @@ class LocalServer:
                 return state
             except ServerError:
                 # Somebody may have taken the port between our look and Neo4j's bind: then another may do.
-                if attempt + 1 == _START_ATTEMPTS or "already in use" not in self._tail(200):
+                if attempt + 1 == _START_ATTEMPTS or "already in use" not in self._tail(1000):
                     raise
                 port = None
         raise AssertionError("unreachable")
@@ -224,7 +232,9 @@ class LocalServer:
         return state if state is not None and process.lives(self.layout, state) else None
 
     def _tail(self, lines: int = _TAIL_LINES) -> str:
-        return "\n".join(self.logs(lines)) or "(nothing)"
+        """The log's last lines that tell a person something: no stack frames, no notes of Java to developers."""
+        telling = [line for line in self.logs(1000) if not line.startswith(("\tat ", "\t... ", "WARNING: "))]
+        return "\n".join(telling[-lines:]) or "(nothing)"
 
     def _status(self, state: State | None) -> ServerStatus:
         return ServerStatus(

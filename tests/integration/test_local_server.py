@@ -176,7 +176,8 @@ class TestOneServer:
             restore(second, broken)
         assert (second.layout.data / "databases" / "neo4j" / "neostore").is_file(), "a failed restore puts it back"
         restore(second, file)
-        second.start()
+        address = second.layout.last_port()
+        assert second.start().uri == f"bolt://127.0.0.1:{address}", "a restart keeps its address"
         assert ask(second, "MATCH (n:OnlyInSecond) RETURN n.n") == [42]
 
 
@@ -272,6 +273,18 @@ def test_looking_at_a_home_changes_nothing(tmp_path: Path) -> None:
     for act in (server.credentials, lambda: list(server.logs())):
         with pytest.raises(ServerError, match="gprov db start"):
             act()
+
+
+def test_following_the_log_goes_on_with_the_next_start(home: Path) -> None:
+    server = server_of(home)
+    server.layout.create()
+    log = server.layout.console_log
+    log.write_text("one\ntwo\n")
+    lines = server.logs(1, follow=True)
+    assert next(lines) == "two"
+    log.rename(log.with_suffix(".log.1"))
+    log.write_text("three\n")
+    assert next(lines) == "three"
 
 
 def test_what_is_not_installed_is_said_and_not_fetched_unasked(tmp_path: Path) -> None:

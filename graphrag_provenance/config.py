@@ -1,0 +1,137 @@
+"""Settings: flag > environment > workspace file > default (spec 6).
+
+Owns: names, defaults and sources of every setting. Leaves to others: what the settings do.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path, user_data_path
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from graphrag_provenance.errors import ConfigurationError
+
+WORKSPACE_FILE = "gprov.toml"
+DEFAULT_NEO4J_VERSION = "2026.09.0"
+
+
+def _default_home() -> Path:
+    return user_data_path("graphrag-provenance", appauthor=False)
+
+
+def _default_cache() -> Path:
+    return user_cache_path("graphrag-provenance", appauthor=False)
+
+
+class Settings(BaseSettings):
+    """All settings. Environment names are `GRAPHRAG_PROVENANCE_<NAME>`; the connection also reads `NEO4J_*`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHRAG_PROVENANCE_",
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        populate_by_name=True,
+    )
+
+    home: Path = Field(default_factory=_default_home)
+    """Folder of all local state (the local server's data, its password, its logs)."""
+    cache: Path = Field(default_factory=_default_cache)
+    """Folder of downloaded Neo4j jars, shared between homes."""
+    maven_url: str | None = None
+    """Base address of the Maven repository (a company mirror); default: Maven Central."""
+    neo4j_version: str = DEFAULT_NEO4J_VERSION
+    """Version of the local Neo4j: one that has a shipped lock file."""
+
+    neo4j_uri: str | None = Field(
+        None, validation_alias=AliasChoices("neo4j_uri", "NEO4J_URI", "GRAPHRAG_PROVENANCE_NEO4J_URI"))
+    """Address of a Neo4j server; without it the local server of `home` is used."""
+    neo4j_username: str = Field(
+        "neo4j", validation_alias=AliasChoices("neo4j_username", "NEO4J_USERNAME", "GRAPHRAG_PROVENANCE_NEO4J_USERNAME"))
+    """User name on that server."""
+    neo4j_password: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("neo4j_password", "NEO4J_PASSWORD", "GRAPHRAG_PROVENANCE_NEO4J_PASSWORD"))
+    """Password on that server."""
+    neo4j_database: str | None = Field(
+        None, validation_alias=AliasChoices("neo4j_database", "NEO4J_DATABASE", "GRAPHRAG_PROVENANCE_NEO4J_DATABASE"))
+    """Database on that server; default: the user's home database."""
+
+    policies: Path | None = None
+    """Policy file; default: the shipped `etl/policies.toml`."""
+    tenant: str | None = None
+    """Tenant of records and readers that name none."""
+    clearance: tuple[str, ...] = ()
+    """Policies the reader is cleared for (each includes every policy below it)."""
+    principal: str | None = None
+    """Who reads or writes; default for writing: the operating system's user."""
+
+    max_line_bytes: int = Field(16_777_216, ge=1024)
+    """Longest input line that is read, in bytes; a longer one is rejected with its place."""
+    batch_size: int = Field(5_000, ge=1, le=100_000)
+    """Edges a transaction."""
+    query_timeout_seconds: float = Field(10.0, gt=0)
+    """Database-side time limit of one read."""
+    lease_seconds: float = Field(60.0, gt=1)
+    """How long a silent writer keeps the store before another may take over."""
+    wait_seconds: float = Field(600.0, ge=0)
+    """How long a writer waits for another writer to finish."""
+    max_hops: int = Field(4, ge=1, le=8)
+    """Longest chain a trace looks for unless told otherwise."""
+    max_evidence_per_edge: int = Field(100_000, ge=1)
+    """Most evidence items one edge record may carry; more is a reject, never a cut."""
+    require_registered_sources: bool = False
+    """Reject evidence whose chunk no record declares."""
+    actor: str | None = None
+    """Who writes, for the run record; default: `principal`, then the operating system's user."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, env_settings)
+
+
+def load_settings(workspace: Path | None = None, **flags: Any) -> Settings:
+    """Settings from flags, environment and the workspace file `gprov.toml` (in `workspace` or the current folder).
+
+    A flag that is None counts as not given. Raises ConfigurationError naming the setting at fault.
+    """
+    file = (workspace or Path.cwd()) / WORKSPACE_FILE
+    given = {k: v for k, v in flags.items() if v is not None}
+    try:
+        from_file = _workspace_values(file)
+        from_env = Settings()
+        merged = from_file | {k: getattr(from_env, k) for k in from_env.model_fields_set} | given
+        return Settings(**merged)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "settings"
+        raise ConfigurationError(f"Setting '{name}': {first['msg']}.", hint=f"Mend it in {file.name}, the environment or the flag.") from None
+
+
+def _workspace_values(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{file} is not valid TOML: {error}.") from None
+    for key in ("policies", "home", "cache"):
+        if isinstance(values.get(key), str):
+            values[key] = (file.parent / values[key]).resolve()
+    return values
+
+
+def default_actor(settings: Settings) -> str:
+    """Who a run is written for: setting `actor`, then `principal`, then the operating system's user."""
+    return settings.actor or settings.principal or os.environ.get("USER") or os.environ.get("USERNAME") or "unknown"

@@ -1,0 +1,225 @@
+"""The connection: sessions, retries, bookmarks, and the mapping of driver errors to ours.
+
+Owns: how a stored query is sent. Read queries run in READ sessions with a database-side timeout; write queries run in
+retrying transactions. No other module imports the driver's error classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j import GraphDatabase, NotificationMinimumSeverity
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConstraintError,
+    DatabaseError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+    TransientError,
+)
+from pydantic import SecretStr
+
+from graphrag_provenance.errors import (
+    ConfigurationError,
+    ProvenanceError,
+    StoreConflictError,
+    StoreError,
+    StoreTimeoutError,
+    StoreUnavailableError,
+)
+from graphrag_provenance.queries import Access, Query, query
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where the store is."""
+
+    uri: str
+    username: str = "neo4j"
+    password: SecretStr = SecretStr("")
+    database: str | None = None
+
+
+@dataclass(slots=True)
+class Writes:
+    """What the database counted (spec 5, `writes`)."""
+
+    nodes: int = 0
+    relationships: int = 0
+    properties: int = 0
+
+    def __add__(self, other: Writes) -> Writes:
+        return Writes(self.nodes + other.nodes, self.relationships + other.relationships, self.properties + other.properties)
+
+    @property
+    def total(self) -> int:
+        return self.nodes + self.relationships + self.properties
+
+
+class Transaction:
+    """One open transaction; counts what it wrote."""
+
+    def __init__(self, tx: neo4j.ManagedTransaction) -> None:
+        self._tx = tx
+        self.writes = Writes()
+
+    def run(self, name: str, /, **params: Any) -> list[Row]:
+        """Send a stored query and return its rows."""
+        result = self._tx.run(_text(query(name)), params)
+        rows = [dict(record) for record in result]
+        counters = result.consume().counters
+        self.writes += Writes(
+            counters.nodes_created + counters.nodes_deleted,
+            counters.relationships_created + counters.relationships_deleted,
+            counters.properties_set,
+        )
+        return rows
+
+
+class Database:
+    """A driver and the sessions on it. Close it, or use it in a `with` block. Safe to share between threads."""
+
+    def __init__(self, connection: Connection, *, read_timeout: float = 10.0, write_timeout: float | None = None) -> None:
+        self.connection = connection
+        self._read_timeout = read_timeout
+        self._write_timeout = write_timeout
+        with errors(connection.uri):
+            self._driver = GraphDatabase.driver(
+                connection.uri,
+                auth=(connection.username, connection.password.get_secret_value()),
+                notifications_min_severity=NotificationMinimumSeverity.OFF,
+                user_agent="graphrag-provenance",
+                connection_acquisition_timeout=30,
+                max_transaction_retry_time=30,
+            )
+            self._bookmarks = GraphDatabase.bookmark_manager()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._driver.close()
+
+    def verify(self) -> None:
+        """Raise StoreUnavailableError unless the server answers and accepts the credentials."""
+        with errors(self.connection.uri):
+            self._driver.verify_connectivity()
+
+    def _session(self, access: Access) -> neo4j.Session:
+        return self._driver.session(
+            database=self.connection.database,
+            default_access_mode=neo4j.READ_ACCESS if access is Access.READ else neo4j.WRITE_ACCESS,
+            bookmark_manager=self._bookmarks,
+            fetch_size=1000,
+        )
+
+    def read(self, name: str, /, **params: Any) -> list[Row]:
+        """All rows of a stored read query, in a READ session with the database-side timeout."""
+        stored = query(name)
+        if stored.access is not Access.READ:
+            raise ConfigurationError(f"'{name}' is not a read query.")
+        work = neo4j.unit_of_work(timeout=self._read_timeout)(
+            lambda tx: [dict(record) for record in tx.run(_text(stored), params)])
+        with errors(self.connection.uri), self._session(Access.READ) as session:
+            rows: list[Row] = session.execute_read(work)
+            return rows
+
+    def stream(self, name: str, /, **params: Any) -> Iterator[Row]:
+        """Rows of a stored read query as they arrive, without the timeout (whole-store checks and exports)."""
+        stored = query(name)
+        if stored.access is not Access.READ:
+            raise ConfigurationError(f"'{name}' is not a read query.")
+        with errors(self.connection.uri), self._session(Access.READ) as session:
+            for record in session.run(_text(stored), params):
+                yield dict(record)
+
+    def write(self, work: Callable[[Transaction], T], *, metadata: Mapping[str, str] | None = None) -> tuple[T, Writes]:
+        """Run `work` in one retrying transaction; returns its value and what the database counted.
+
+        `work` may run several times (deadlocks, leader changes): it must not have effects outside the transaction.
+        """
+        def attempt(tx: neo4j.ManagedTransaction) -> tuple[T, Writes]:
+            ours = Transaction(tx)
+            return work(ours), ours.writes
+
+        unit = neo4j.unit_of_work(timeout=self._write_timeout, metadata=dict(metadata or {}))(attempt)
+        with errors(self.connection.uri), self._session(Access.WRITE) as session:
+            result: tuple[T, Writes] = session.execute_write(unit)
+            return result
+
+    def schema(self, text: str) -> list[Row]:
+        """Send one schema statement (auto-commit); only `store.migrations` calls it."""
+        with errors(self.connection.uri), self._session(Access.SCHEMA) as session:
+            return [dict(record) for record in session.run(_literal(text))]
+
+    def explain(self, name: str, /, **params: Any) -> neo4j.ResultSummary:
+        """The plan of a stored query, for the contract test and `gprov query show --plan`."""
+        stored = query(name)
+        with errors(self.connection.uri), self._driver.session(
+            database=self.connection.database, default_access_mode=neo4j.WRITE_ACCESS,
+            notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+        ) as session:
+            return session.run(_literal("EXPLAIN " + stored.text), params).consume()
+
+    def server_version(self) -> str:
+        """Version of the server, for example `2026.09.0`."""
+        rows = self.read("store.server")
+        return str(rows[0]["version"])
+
+
+def _literal(text: str) -> Any:
+    return text
+
+
+def _text(stored: Query) -> Any:
+    return stored.text
+
+
+@contextmanager
+def errors(uri: str) -> Iterator[None]:
+    """Every driver error leaves as one of ours, with what to do."""
+    try:
+        yield
+    except ProvenanceError:
+        raise
+    except AuthError:
+        raise StoreUnavailableError(
+            f"The server at {uri} refuses the credentials.", hint="Check NEO4J_USERNAME and NEO4J_PASSWORD."
+        ) from None
+    except (ServiceUnavailable, SessionExpired) as error:
+        raise StoreUnavailableError(
+            f"No Neo4j answers at {uri}.", hint="Start it (gprov db start), or set NEO4J_URI."
+        ) from error
+    except TransientError as error:
+        raise StoreUnavailableError(f"The server is overloaded or changing: {_first(error)}", hint="Try again.") from error
+    except ConstraintError as error:
+        raise StoreConflictError(f"The store refused a duplicate: {_first(error)}") from error
+    except ClientError as error:
+        if "TransactionTimedOut" in (error.code or "") or "Terminated" in (error.code or ""):
+            raise StoreTimeoutError("The query passed its time limit.", hint="Ask with fewer hops, a relation or a scope.") from error
+        if "DatabaseNotFound" in (error.code or ""):
+            raise StoreUnavailableError(f"{_first(error)}", hint="Check NEO4J_DATABASE.") from error
+        raise StoreError(f"The server refused the query: {_first(error)}") from error
+    except DatabaseError as error:
+        raise StoreUnavailableError(f"The server failed: {_first(error)}", hint="See: gprov db logs.") from error
+    except (Neo4jError, DriverError) as error:
+        raise StoreError(f"The store failed: {_first(error)}") from error
+
+
+def _first(error: Exception) -> str:
+    text = getattr(error, "message", None) or str(error)
+    return text.splitlines()[0]
