@@ -1,0 +1,162 @@
+"""What a command works with: settings, a reader, an open store.
+
+Owns: how flags, a reader file and settings become a Reader, and how a store is found: NEO4J_URI, or else the local
+server of the home, which is started if it is installed but down. Leaves to others: what is done with them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic_settings import SettingsError
+
+from graphrag_provenance.config import Settings, default_actor, load_settings
+from graphrag_provenance.errors import ConfigurationError, InputError
+from graphrag_provenance.interfaces.cli.options import RoleName
+from graphrag_provenance.model.identifiers import parse_address
+from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.resources import etl_path
+from graphrag_provenance.rules.policies import PolicyLattice, parse_policies
+from graphrag_provenance.server.local import LocalServer
+from graphrag_provenance.server.progress import shown_progress
+from graphrag_provenance.store import migrations
+from graphrag_provenance.store.database import Connection, Database
+
+
+def say(text: str) -> None:
+    """One message for the person, on stderr."""
+    typer.echo(text, err=True)
+
+
+def settings_for(home: Path | None = None, workspace: Path | None = None, **flags: Any) -> Settings:
+    """Settings with these flags on top. Raises ConfigurationError for a wrong one, or a workspace that is no folder."""
+    if workspace is not None and not workspace.is_dir():
+        raise ConfigurationError(f"The workspace {workspace} is not a folder.", hint="Make one with: gprov init DIR.")
+    try:
+        return load_settings(workspace, home=home, **flags)
+    except SettingsError as error:
+        name = str(error).partition('"')[2].partition('"')[0] or "a setting"
+        hint = 'A list is written as JSON, for example ["internal"].'
+        raise ConfigurationError(f"The environment variable for '{name}' cannot be read.", hint=hint) from None
+
+
+class _ReaderFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    principal: str | None = None
+    tenant: str | None = None
+    clearances: list[str] | None = None
+    roles: list[str] | None = None
+
+
+def reader_for(
+    settings: Settings,
+    *,
+    tenant: str | None,
+    clearance: Sequence[str] | None,
+    principal: str | None,
+    role: Sequence[RoleName] | None,
+    file: Path | None,
+) -> Reader:
+    """The reader of this command: flag, then reader file, then settings.
+
+    Raises InputError for a file that is none; AccessDeniedError without a tenant; InputError without a clearance,
+    because an empty answer would look like an answer.
+    """
+    told = _read_reader_file(file) if file is not None else _ReaderFile()
+    clearances = list(clearance or ()) or (settings.clearance if told.clearances is None else told.clearances)
+    if not clearances:
+        raise InputError(
+            "A read needs a clearance.", hint="Name one with --clearance, for example --clearance internal."
+        )
+    roles = [Role(name) for name in role or told.roles or [Role.READER]]
+    return Reader(
+        principal=principal or told.principal or settings.principal or default_actor(settings),
+        tenant=tenant or told.tenant or settings.tenant or "",
+        clearances=frozenset(clearances),
+        roles=frozenset(roles),
+    )
+
+
+def _read_reader_file(file: Path) -> _ReaderFile:
+    try:
+        told = _ReaderFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        for role in told.roles or ():
+            Role(role)
+    except OSError as error:
+        raise InputError(f"The reader file {file} cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"The reader file {file} is not valid TOML: {error}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        hint = "It holds principal, tenant, clearances, roles."
+        raise InputError(f"The reader file {file}: {place}: {first['msg']}.", hint=hint) from None
+    except ValueError as error:
+        raise InputError(f"The reader file {file}: {error}.", hint=f"Roles: {', '.join(Role)}.") from None
+    return told
+
+
+def address(text: str) -> tuple[str, str]:
+    """`Type:id` as (type, id). Raises InputError that says how to write it."""
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise InputError(f"{error}.") from None
+
+
+def policies_for(settings: Settings, file: Path | None = None) -> PolicyLattice:
+    """The policies of the flag, the settings or the shipped file. Raises ConfigurationError with the place."""
+    path = file or settings.policies or etl_path("policies.toml")
+    return parse_policies(read_text(path, "policy file"), str(path))
+
+
+def read_text(path: Path, what: str) -> str:
+    """The text of a file. Raises InputError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"The {what} {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The {what} {path} is not UTF-8 text.") from None
+
+
+def connection_for(settings: Settings, *, install: bool = False) -> Connection:
+    """Where the store is. Starts the local server if no address is set and it is down (saying so).
+
+    `install` allows to fetch it too. Raises StoreUnavailable or ServerError (exit code 3) if there is none.
+    """
+    if settings.neo4j_uri is not None:
+        return Connection(
+            settings.neo4j_uri,
+            settings.neo4j_username,
+            settings.neo4j_password or SecretStr(""),
+            settings.neo4j_database,
+        )
+    with shown_progress("Neo4j") as progress:
+        server = LocalServer(settings, notify=say, progress=progress)
+        uri, user, password = server.ensure_running(install=install)
+    return Connection(uri, user, SecretStr(password), settings.neo4j_database)
+
+
+@contextmanager
+def open_database(settings: Settings, *, install: bool = False, migrate: bool | None = None) -> Iterator[Database]:
+    """The store, verified to answer.
+
+    `migrate` False: the schema must be current; True: it is created in a store that has none, and must be current
+    otherwise; None: it is not looked at.
+    """
+    connection = connection_for(settings, install=install)
+    with Database(connection, read_timeout=settings.query_timeout_seconds) as database:
+        database.verify()
+        if migrate and not migrations.status(database).applied:
+            say("Creating the schema in the store.")
+            migrations.apply(database)
+        elif migrate is not None:
+            migrations.require_current(database)
+        yield database

@@ -1,0 +1,85 @@
+"""Options that several commands share, each written once.
+
+Owns: their names and help texts. Leaves to others: what they mean (`context`). Light on purpose: loads quickly.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How data is printed on stdout."""
+
+    TABLE = "table"
+    JSON = "json"
+    JSONL = "jsonl"
+
+
+class RoleName(StrEnum):
+    """Roles a reader may claim on the command line; the names of `model.readers.Role`."""
+
+    READER = "reader"
+    AUDITOR = "auditor"
+    OPERATOR = "operator"
+
+
+_READER = "Who reads"
+_STORE = "Where the store is"
+
+Tenant = Annotated[
+    str | None,
+    typer.Option("--tenant", help="Tenant of the reader.", rich_help_panel=_READER, metavar="NAME"),
+]
+Clearance = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--clearance",
+        help="Policy the reader is cleared for, with every policy below it. Repeatable.",
+        rich_help_panel=_READER,
+        metavar="POLICY",
+    ),
+]
+Principal = Annotated[
+    str | None,
+    typer.Option(
+        "--principal", help="Who reads. Default: the operating system's user.", rich_help_panel=_READER, metavar="NAME"
+    ),
+]
+RoleOption = Annotated[
+    list[RoleName] | None,
+    typer.Option("--role", help="Role of the reader. Repeatable.", rich_help_panel=_READER),
+]
+ReaderFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--reader",
+        help="TOML file with principal, tenant, clearances, roles.",
+        rich_help_panel=_READER,
+        metavar="FILE",
+    ),
+]
+Home = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        help="Folder of all local state. Without NEO4J_URI the store is its local server.",
+        rich_help_panel=_STORE,
+        metavar="DIR",
+    ),
+]
+Workspace = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        help="Folder with gprov.toml. Default: the current folder.",
+        rich_help_panel=_STORE,
+        metavar="DIR",
+    ),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the data.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Most rows to print.")]
