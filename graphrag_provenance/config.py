@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from graphrag_provenance.errors import ConfigurationError
 
@@ -26,6 +26,10 @@ def _default_home() -> Path:
 
 def _default_cache() -> Path:
     return user_cache_path("graphrag-provenance", appauthor=False)
+
+
+def _comma_separated(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
 class Settings(BaseSettings):
@@ -52,7 +56,9 @@ class Settings(BaseSettings):
         None, validation_alias=AliasChoices("neo4j_uri", "NEO4J_URI", "GRAPHRAG_PROVENANCE_NEO4J_URI"))
     """Address of a Neo4j server; without it the local server of `home` is used."""
     neo4j_username: str = Field(
-        "neo4j", validation_alias=AliasChoices("neo4j_username", "NEO4J_USERNAME", "GRAPHRAG_PROVENANCE_NEO4J_USERNAME"))
+        "neo4j",
+        validation_alias=AliasChoices("neo4j_username", "NEO4J_USERNAME", "GRAPHRAG_PROVENANCE_NEO4J_USERNAME"),
+    )
     """User name on that server."""
     neo4j_password: SecretStr | None = Field(
         None, validation_alias=AliasChoices("neo4j_password", "NEO4J_PASSWORD", "GRAPHRAG_PROVENANCE_NEO4J_PASSWORD"))
@@ -65,8 +71,8 @@ class Settings(BaseSettings):
     """Policy file; default: the shipped `etl/policies.toml`."""
     tenant: str | None = None
     """Tenant of records and readers that name none."""
-    clearance: tuple[str, ...] = ()
-    """Policies the reader is cleared for (each includes every policy below it)."""
+    clearance: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)] = ()
+    """Policies the reader is cleared for (each includes every policy below it); in the environment `internal,hr`."""
     principal: str | None = None
     """Who reads or writes; default for writing: the operating system's user."""
 
@@ -116,7 +122,9 @@ def load_settings(workspace: Path | None = None, **flags: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise ConfigurationError(f"Setting '{name}': {first['msg']}.", hint=f"Mend it in {file.name}, the environment or the flag.") from None
+        raise ConfigurationError(
+            f"Setting '{name}': {first['msg']}.", hint=f"Mend it in {file.name}, the environment or the flag."
+        ) from None
 
 
 def _workspace_values(file: Path) -> dict[str, Any]:
@@ -126,9 +134,15 @@ def _workspace_values(file: Path) -> dict[str, Any]:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{file} is not valid TOML: {error}.") from None
+    for key in values:
+        # An alias (NEO4J_URI) in the file would otherwise win over the flag that has the setting's own name.
+        if key not in Settings.model_fields:
+            raise ConfigurationError(
+                f"{file}: there is no setting '{key}'.", hint=f"Settings: {', '.join(Settings.model_fields)}."
+            )
     for key in ("policies", "home", "cache"):
         if isinstance(values.get(key), str):
-            values[key] = (file.parent / values[key]).resolve()
+            values[key] = (file.parent / Path(values[key]).expanduser()).resolve()
     return values
 
 

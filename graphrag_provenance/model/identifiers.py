@@ -14,7 +14,9 @@ import uuid
 from collections.abc import Sequence
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-RESERVED_TYPES = frozenset({"Entity", "Document", "Revision", "Chunk", "Assertion", "Run", "Store", "Alias", "Migration"})
+RESERVED_TYPES = frozenset({
+    "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Revision", "Run", "Store", "Withheld",
+})
 RESERVED_RELATIONSHIPS = frozenset({"HAS_REVISION", "HAS_CHUNK", "EVIDENCED_BY", "NAMES"})
 ID_RULE = "nfc-trim-collapse/1"
 MAX_ID_BYTES = 2_000

@@ -15,7 +15,8 @@ _FORM = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
     r"(?:[Tt ](?P<time>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?)?"
     r"(?P<offset>[Zz]|[+-]\d{2}:?\d{2})?"
-    r"(?:\[(?P<zone>[A-Za-z0-9_+\-/]+)\])?"
+    r"(?:\[(?P<zone>[A-Za-z0-9_+\-/]+)\])?",
+    re.ASCII,
 )
 
 
@@ -36,7 +37,8 @@ def parse_instant(text: str) -> datetime:
     try:
         if offset is not None:
             instant = datetime.fromisoformat(base + ("+00:00" if offset in "Zz" else offset))
-            if zone is not None and instant.astimezone(_zone(zone)).utcoffset() != instant.utcoffset() and offset not in "Zz":
+            zoned = instant if zone is None else instant.astimezone(_zone(zone))
+            if offset not in "Zz" and zoned.utcoffset() != instant.utcoffset():
                 raise ValueError(f"'{text}': the offset does not belong to the zone [{zone}]")
         else:
             instant = _in_zone(datetime.fromisoformat(base), _zone(zone or "UTC"), text)

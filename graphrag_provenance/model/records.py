@@ -11,10 +11,20 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 
 from graphrag_provenance.model.identifiers import (
     MAX_ID_BYTES,
+    canonical_json,
     check_entity_type,
     normalise_entity_id,
     relationship_type,
@@ -67,34 +77,66 @@ def _relation(value: str) -> str:
 
 
 def _statement(value: object) -> str:
-    """A policy statement as written. Null and non-strings are statements too: unknown ones, which fail closed."""
+    """A policy statement as written. Null and non-strings are statements too: unknown ones, which fail closed.
+
+    A non-string gets a leading space, which no policy name has: the number 1 is not the policy named "1".
+    """
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return "" if value is None else " " + json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=str), WithJsonSchema({"type": "string", "format": "date-time"})]
+def _positive_zero(value: float) -> float:
+    return value + 0.0  # equal values must have equal digests, and -0.0 == 0.0
+
+
+def _exact_float(value: object) -> object:
+    if isinstance(value, int) and abs(value) > 2**53:
+        raise ValueError("an integer of this size cannot be kept exactly")
+    return value
+
+
+def _no_default(schema: dict[str, Any]) -> None:
+    del schema["default"]  # absent and null differ: a schema that says "default: null" would invite writing null
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_instant, json_schema_input_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
 Identifier = Annotated[str, Field(min_length=1), AfterValidator(_sized)]
 EntityId = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 EntityType = Annotated[str, AfterValidator(check_entity_type)]
 RevisionId = Annotated[str, AfterValidator(_revision)]
 Relation = Annotated[str, AfterValidator(_relation)]
-PolicyStatement = Annotated[str, BeforeValidator(_statement, json_schema_input_type=Any)]
+Tenant = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
+PolicyStatement = Annotated[
+    str | None,
+    BeforeValidator(_statement, json_schema_input_type=Any),
+    Field(json_schema_extra=_no_default, examples=["internal"]),
+]
 Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 QuoteHash = Annotated[str, Field(pattern=r"^sha256:\S+$", max_length=200)]
 Text = Annotated[str, Field(min_length=1, max_length=4_000)]
 Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-Scalar = bool | Int64 | float | str
-Attribute = bool | Int64 | float | str | list[bool] | list[Int64] | list[float] | list[str]
+Position = Annotated[int, Field(ge=0, lt=2**63)]
+Number = Annotated[float, BeforeValidator(_exact_float, json_schema_input_type=float)]
+Attribute = bool | Int64 | Number | str | list[bool] | list[Int64] | list[Number] | list[str]
 Attributes = Annotated[dict[Annotated[str, Field(min_length=1, max_length=200)], Attribute], Field(max_length=200)]
-Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AfterValidator(_positive_zero)]
 
 
 class Record(BaseModel):
     """Base of all records: frozen, strict, no unknown field."""
 
     model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, revalidate_instances="never"
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        revalidate_instances="never",
     )
 
 
@@ -112,7 +154,7 @@ class AclRef(Record):
 
     def key(self) -> str:
         """One unambiguous string: the JSON array of the four fields."""
-        return json.dumps([self.system, self.space, self.restriction_id, self.incarnation], ensure_ascii=False, separators=(",", ":"))
+        return canonical_json([self.system, self.space, self.restriction_id, self.incarnation]).decode()
 
 
 class ExtractedBy(Record):
@@ -131,7 +173,7 @@ class EntityRef(Record):
     """Entity type; becomes a label."""
     id: EntityId
     """Canonical id inside the tenant (normalised by the declared rule)."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """If stated, must equal the edge's tenant."""
 
 
@@ -144,9 +186,9 @@ class Evidence(Record):
     """Chunk id inside that revision."""
     quote_hash: QuoteHash | None = None
     """`sha256:` over the normalised quote."""
-    span: Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]], Field()] | None = None
+    span: Annotated[tuple[Position, Position], Field(strict=False)] | None = None
     """Half-open character range of the quote in the chunk's text."""
-    policy: PolicyStatement | None = None
+    policy: PolicyStatement = None
     """The item's own policy statement. Absent: says nothing. Null or unknown: the edge is withheld."""
     acl_ref: AclRef | None = None
     """Live access reference of this item."""
@@ -156,7 +198,7 @@ class Evidence(Record):
     """Confidence of the extraction, 0 to 1."""
     extracted_by: ExtractedBy | None = None
     """Who extracted it; default: the edge's `extracted_by`."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """If stated, must equal the edge's tenant."""
 
     @model_validator(mode="after")
@@ -169,9 +211,9 @@ class Evidence(Record):
 class Access(Record):
     """Declared access of an edge: can only make it stricter than its evidence."""
 
-    policy: PolicyStatement | None = None
+    policy: PolicyStatement = None
     """Declared policy. Absent: the evidence alone decides."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """The edge's tenant."""
 
 
@@ -209,9 +251,9 @@ class EdgeRecord(Record):
     """Where the edge ends."""
     evidence: Annotated[list[Evidence], Field(min_length=1)]
     """All citations; never a string, never empty, never cut."""
-    access: Access = Access()
+    access: Access = Field(default_factory=Access)
     """Declared policy and tenant."""
-    scope: Scope = Scope()
+    scope: Scope = Field(default_factory=Scope)
     """Where and when it holds."""
     extracted_by: ExtractedBy | None = None
     """Shorthand for the same statement on each evidence item that has none."""
@@ -232,9 +274,9 @@ class DocumentRecord(Record):
     """Title, for people."""
     source_type: Identifier
     """Kind of source system, for example `confluence`."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
-    policy: PolicyStatement | None = None
+    policy: PolicyStatement = None
     """Policy statement about every revision."""
     attributes: Attributes = {}
     """Stored and returned, never interpreted."""
@@ -247,7 +289,7 @@ class RevisionRecord(Record):
     """Always `revision`."""
     doc: RevisionId
     """`doc@ver`."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
     effective_at: Instant
     """From when this state is in force."""
@@ -257,7 +299,7 @@ class RevisionRecord(Record):
     """Address of exactly this revision in its source system."""
     acl_ref: AclRef | None = None
     """Live access reference."""
-    policy: PolicyStatement | None = None
+    policy: PolicyStatement = None
     """Policy statement about every chunk."""
     content_sha256: Sha256 | None = None
     """Hash of the whole content."""
@@ -285,11 +327,11 @@ class ChunkRecord(Record):
     """The revision, `doc@ver`."""
     chunk: Identifier
     """Chunk id, unique inside its revision."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
     section_path: list[str] = []
     """Headings above the passage, outermost first."""
-    ordinal: Annotated[int, Field(ge=0, lt=2**63)]
+    ordinal: Position
     """Position in the revision, from 0."""
     text: str | None = None
     """The passage; may stay outside the store."""
@@ -297,7 +339,7 @@ class ChunkRecord(Record):
     """Hash of the passage's UTF-8 text."""
     chunker_version: Identifier
     """Version of the chunker that cut it."""
-    policy: PolicyStatement | None = None
+    policy: PolicyStatement = None
     """Policy statement about this passage."""
     acl_ref: AclRef | None = None
     """Live access reference."""
@@ -327,11 +369,11 @@ class EntityRecord(Record):
     """Canonical id."""
     name: Text
     """Name, for people."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
     aliases: list[Alias] = []
     """Other names."""
-    policy: PolicyStatement | None = None
+    policy: PolicyStatement = None
     """If declared and cleared, the entity is visible without a visible edge."""
     attributes: Attributes = {}
     """Stored and returned, never interpreted."""
@@ -344,7 +386,7 @@ class TombstoneRecord(Record):
     """Always `tombstone`."""
     doc_id: Identifier
     """The document."""
-    tenant: Identifier | None = None
+    tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
     chunk: Identifier | None = None
     """The chunk; absent: the whole document."""

@@ -1,7 +1,7 @@
 """The catalogue of stored Cypher: one statement a file, its path is its name, its header is its contract.
 
 Owns: the header format and its checks. A parameter that is used but not declared, or declared but not used, a missing
-field, a second statement: ConfigurationError naming file and line. Leaves to the contract test: what the server reports.
+field, a second statement: ConfigurationError naming file and line. Leaves to the contract test: what the server says.
 
 Header, each line a `//` comment at the top of the file:
 
@@ -63,6 +63,7 @@ def parse_query(name: str, source: str, place: str) -> Query:
     """A Query from the text of one file. `place` names the file in errors."""
     description, access, scans = "", None, None
     params: dict[str, str] = {}
+    declared_at: dict[str, int] = {}
     returns: tuple[str, ...] = ()
     for number, line in enumerate(source.splitlines(), 1):
         if not line.startswith("//"):
@@ -91,28 +92,30 @@ def parse_query(name: str, source: str, place: str) -> Query:
             if not param.strip() or not kind.strip() or param.strip() in params:
                 raise ConfigurationError(f"{place}:{number}: write 'param name: type', each name once.")
             params[param.strip()] = kind.strip()
+            declared_at[param.strip()] = number
         else:
             returns = tuple(column.strip() for column in value.split(",") if column.strip())
     if not description or access is None:
-        raise ConfigurationError(f"{place}: the header lacks a title or '// access:'.")
-    _check_body(source, params, place)
+        raise ConfigurationError(f"{place}:1: the header lacks a title or '// access:'.")
+    _check_body(source, declared_at, place)
     return Query(name, description, access, params, returns, scans, source)
 
 
-def _check_body(source: str, params: dict[str, str], place: str) -> None:
+def _check_body(source: str, declared_at: dict[str, int], place: str) -> None:
     body = _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source)
-    if ";" in body.rstrip().rstrip(";"):
-        raise ConfigurationError(f"{place}: one statement a file.")
+    first, _, rest = body.partition(";")
+    if not first.strip() or rest.strip():
+        raise ConfigurationError(f"{place}:{first.count(chr(10)) + 1}: one statement a file.")
     used: dict[str, int] = {}
     for number, line in enumerate(body.splitlines(), 1):
         for param in _USED.findall(line):
             used.setdefault(param, number)
     for param, number in used.items():
-        if param not in params:
+        if param not in declared_at:
             raise ConfigurationError(f"{place}:{number}: parameter ${param} is not declared in the header.")
-    for param in params:
+    for param, number in declared_at.items():
         if param not in used:
-            raise ConfigurationError(f"{place}: parameter {param} is declared but not used.")
+            raise ConfigurationError(f"{place}:{number}: parameter {param} is declared but not used.")
 
 
 def _files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:

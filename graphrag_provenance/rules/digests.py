@@ -2,8 +2,8 @@
 
 Owns: what is hashed and how. The graph hash is a homomorphic multiset hash (AdHash, Bellare-Micciancio 1997): each
 record's 32-byte digest is expanded by SHAKE128 to 4,096 bits and the expansions are summed modulo 2^4096, so order does
-not matter, a change costs one subtraction and one addition, and the best known attack (generalised birthday) costs about
-2^128. What is published is `sha256:` of the sum.
+not matter, a change costs one subtraction and one addition, and the best known attack (generalised birthday) costs
+about 2^128. What is published is `sha256:` of the sum.
 """
 
 from __future__ import annotations
@@ -80,5 +80,5 @@ RUN_DIGEST_FIELDS = (
 
 
 def run_digest(run: Mapping[str, object]) -> str:
-    """`sha256:` over the canonical JSON of the run's fields (RUN_DIGEST_FIELDS), the previous run's digest among them."""
+    """`sha256:` over the canonical JSON of RUN_DIGEST_FIELDS, the previous run's digest among them."""
     return "sha256:" + hashlib.sha256(canonical_json({name: run.get(name) for name in RUN_DIGEST_FIELDS})).hexdigest()

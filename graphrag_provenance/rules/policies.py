@@ -13,8 +13,9 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_provenance.errors import ConfigurationError
 from graphrag_provenance.model.identifiers import canonical_json
@@ -28,7 +29,7 @@ class _Policy(BaseModel):
 
 class _PolicyFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-    schema_: int = 1
+    schema_version: int = Field(1, alias="schema")
     policies: dict[str, _Policy]
 
 
@@ -41,15 +42,10 @@ class PolicyLattice:
 
     @cached_property
     def below(self) -> dict[str, frozenset[str]]:
+        """Each policy with every policy that a clearance for it covers, itself included."""
         closed: dict[str, frozenset[str]] = {}
-
-        def close(name: str) -> frozenset[str]:
-            if name not in closed:
-                closed[name] = frozenset((name,)).union(*(close(p) for p in self.parents[name]))
-            return closed[name]
-
-        for name in self.parents:
-            close(name)
+        for name in TopologicalSorter(self.parents).static_order():
+            closed[name] = frozenset((name,)).union(*(closed[p] for p in self.parents[name]))
         return closed
 
     @property
@@ -59,8 +55,9 @@ class PolicyLattice:
 
     @cached_property
     def hash(self) -> str:
-        """`sha256:` over the order itself (names and order; comments and layout do not count)."""
-        return "sha256:" + hashlib.sha256(canonical_json(self.as_json())).hexdigest()
+        """`sha256:` over the order itself: neither comments and layout count nor what follows from the rest."""
+        order = {name: sorted(covered) for name, covered in self.below.items()}
+        return "sha256:" + hashlib.sha256(canonical_json(order)).hexdigest()
 
     def as_json(self) -> dict[str, list[str]]:
         """Name → the policies directly below it, sorted; what the store keeps."""
@@ -99,7 +96,10 @@ class PolicyLattice:
 
 
 def lattice(parents: Mapping[str, Iterable[str]], source: str = "the policy file") -> PolicyLattice:
-    """A lattice from name → policies directly below. Raises ConfigurationError for a blank name, unknown parent or cycle."""
+    """A lattice from name → policies directly below.
+
+    Raises ConfigurationError for no name, a blank name, an unknown parent or a cycle.
+    """
     order = {name: tuple(dict.fromkeys(below)) for name, below in parents.items()}
     if not order:
         raise ConfigurationError(f"{source} names no policy.", hint="Add at least [policies.internal].")
@@ -109,42 +109,26 @@ def lattice(parents: Mapping[str, Iterable[str]], source: str = "the policy file
         for parent in below:
             if parent not in order:
                 raise ConfigurationError(f"{source}: policy '{name}' is above '{parent}', which is not defined.")
-    _refuse_cycles(order, source)
+    try:
+        TopologicalSorter(order).prepare()
+    except CycleError as error:
+        cycle = " above ".join(reversed(error.args[1]))
+        raise ConfigurationError(f"{source}: policies form a cycle: {cycle}.") from None
     return PolicyLattice(order)
-
-
-def _refuse_cycles(order: Mapping[str, tuple[str, ...]], source: str) -> None:
-    done: set[str] = set()
-    for start in order:
-        path: list[str] = []
-        stack: list[tuple[str, bool]] = [(start, False)]
-        while stack:
-            name, leaving = stack.pop()
-            if leaving:
-                path.pop()
-                done.add(name)
-            elif name in path:
-                cycle = " above ".join([*path[path.index(name):], name])
-                raise ConfigurationError(f"{source}: policies form a cycle: {cycle}.")
-            elif name not in done:
-                path.append(name)
-                stack.append((name, True))
-                stack.extend((parent, False) for parent in order[name])
 
 
 def parse_policies(text: str, source: str = "the policy file") -> PolicyLattice:
     """A lattice from the TOML of a policy file. Raises ConfigurationError with the place (duplicates included)."""
     try:
-        raw = tomllib.loads(text)
-        if "schema" in raw:
-            raw["schema_"] = raw.pop("schema")
-        parsed = _PolicyFile.model_validate(raw)
+        parsed = _PolicyFile.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{source} is not valid TOML: {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ConfigurationError(f"{source}: {place}: {first['msg']}.") from None
-    if parsed.schema_ != 1:
-        raise ConfigurationError(f"{source}: schema {parsed.schema_} is not supported; this version reads schema 1.")
+    if parsed.schema_version != 1:
+        raise ConfigurationError(
+            f"{source}: schema {parsed.schema_version} is not supported; this version reads schema 1."
+        )
     return lattice({name: policy.above for name, policy in parsed.policies.items()}, source)

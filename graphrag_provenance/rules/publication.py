@@ -2,7 +2,7 @@
 
 Owns: the publication rule. An edge is *published* iff it has supporting evidence and every policy that speaks about its
 evidence is known; *withheld* with reasons otherwise; *retracted* when no evidence is left. Pure and order-independent:
-the verdict is a function of the set of evidence, and adding evidence never opens access.
+the verdict is a function of the set of evidence, and adding evidence to a published edge never opens access.
 """
 
 from __future__ import annotations
@@ -79,7 +79,11 @@ RETRACTED = Verdict(State.RETRACTED, (), (), (), None, False, False, True, False
 
 
 def verdict(
-    policies: PolicyLattice, evidence: Iterable[Testimony], declared: Iterable[str] = (), *, declared_stands_in: bool = True
+    policies: PolicyLattice,
+    evidence: Iterable[Testimony],
+    declared: Iterable[str] = (),
+    *,
+    declared_stands_in: bool = True,
 ) -> Verdict:
     """The publication rule. `declared` are the edge's own policy statements; they stand in for an evidence item that
     nothing speaks about (unless `declared_stands_in` is off) and can otherwise only make the edge stricter."""
@@ -118,6 +122,6 @@ def verdict(
         return Verdict(State.WITHHELD, tuple(sorted(reasons)), (), tuple(sorted(acl)), confidence, current,
                        supports and refutes, registered, False)
     effective = policies.join(statements)
-    overruled = bool(own and by_evidence) and policies.join(own) != effective and not own <= set(effective)
+    overruled = bool(by_evidence) and not set(policies.join(own)) <= set(effective)
     return Verdict(State.PUBLISHED, (), effective, tuple(sorted(acl)), confidence, current,
                    supports and refutes, registered, overruled)
