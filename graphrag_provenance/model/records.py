@@ -105,14 +105,16 @@ Instant = Annotated[
     BeforeValidator(_instant, json_schema_input_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
+# Any text that UTF-8 can write. Pydantic looks for lone surrogates only where a string has a constraint.
+Unicode = Annotated[str, Field(min_length=0)]
 Identifier = Annotated[str, Field(min_length=1), AfterValidator(_sized)]
 EntityId = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 EntityType = Annotated[str, AfterValidator(check_entity_type)]
-RevisionId = Annotated[str, AfterValidator(_revision)]
+RevisionId = Annotated[Unicode, AfterValidator(_revision)]
 Relation = Annotated[str, AfterValidator(_relation)]
 Tenant = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 PolicyStatement = Annotated[
-    str | None,
+    Unicode | None,
     BeforeValidator(_statement, json_schema_input_type=Any),
     Field(json_schema_extra=_no_default, examples=["internal"]),
 ]
@@ -122,7 +124,7 @@ Text = Annotated[str, Field(min_length=1, max_length=4_000)]
 Int64 = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Position = Annotated[int, Field(ge=0, lt=2**63)]
 Number = Annotated[float, BeforeValidator(_exact_float, json_schema_input_type=float)]
-Attribute = bool | Int64 | Number | str | list[bool] | list[Int64] | list[Number] | list[str]
+Attribute = bool | Int64 | Number | Unicode | list[bool] | list[Int64] | list[Number] | list[Unicode]
 Attributes = Annotated[dict[Annotated[str, Field(min_length=1, max_length=200)], Attribute], Field(max_length=200)]
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AfterValidator(_positive_zero)]
 
@@ -329,11 +331,11 @@ class ChunkRecord(Record):
     """Chunk id, unique inside its revision."""
     tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
-    section_path: list[str] = []
+    section_path: list[Unicode] = []
     """Headings above the passage, outermost first."""
     ordinal: Position
     """Position in the revision, from 0."""
-    text: str | None = None
+    text: Unicode | None = None
     """The passage; may stay outside the store."""
     content_sha256: Sha256
     """Hash of the passage's UTF-8 text."""
