@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import neo4j
+import neo4j.time
 from neo4j import GraphDatabase, NotificationMinimumSeverity
 from neo4j.exceptions import (
     AuthError,
@@ -73,11 +74,13 @@ class Transaction:
         self._tx = tx
         self.writes = Writes()
 
-    def run(self, name: str, /, **params: Any) -> list[Row]:
-        """Send a stored query and return its rows."""
+    def run(self, name: str, /, *, counted: bool = True, **params: Any) -> list[Row]:
+        """Send a stored query and return its rows. `counted`: whether its writes are part of `writes` (run records are not)."""
         result = self._tx.run(_text(query(name)), params)
-        rows = [dict(record) for record in result]
+        rows = [_native(record) for record in result]
         counters = result.consume().counters
+        if not counted:
+            return rows
         self.writes += Writes(
             counters.nodes_created + counters.nodes_deleted,
             counters.relationships_created + counters.relationships_deleted,
@@ -127,13 +130,13 @@ class Database:
             fetch_size=1000,
         )
 
-    def read(self, name: str, /, **params: Any) -> list[Row]:
+    def read(self, name: str | Query, /, **params: Any) -> list[Row]:
         """All rows of a stored read query, in a READ session with the database-side timeout."""
-        stored = query(name)
+        stored = name if isinstance(name, Query) else query(name)
         if stored.access is not Access.READ:
-            raise ConfigurationError(f"'{name}' is not a read query.")
+            raise ConfigurationError(f"'{stored.name}' is not a read query.")
         work = neo4j.unit_of_work(timeout=self._read_timeout)(
-            lambda tx: [dict(record) for record in tx.run(_text(stored), params)])
+            lambda tx: [_native(record) for record in tx.run(_text(stored), params)])
         with errors(self.connection.uri), self._session(Access.READ) as session:
             rows: list[Row] = session.execute_read(work)
             return rows
@@ -145,7 +148,7 @@ class Database:
             raise ConfigurationError(f"'{name}' is not a read query.")
         with errors(self.connection.uri), self._session(Access.READ) as session:
             for record in session.run(_text(stored), params):
-                yield dict(record)
+                yield _native(record)
 
     def write(self, work: Callable[[Transaction], T], *, metadata: Mapping[str, str] | None = None) -> tuple[T, Writes]:
         """Run `work` in one retrying transaction; returns its value and what the database counted.
@@ -179,6 +182,21 @@ class Database:
         """Version of the server, for example `2026.09.0`."""
         rows = self.read("store.server")
         return str(rows[0]["version"])
+
+
+def _native(record: neo4j.Record) -> Row:
+    """A record with the driver's date-times as Python's, at any depth."""
+    return {name: _value(value) for name, value in record.items()}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, neo4j.time.DateTime):
+        return value.to_native()
+    if isinstance(value, dict):
+        return {name: _value(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_value(item) for item in value] if value and not isinstance(value[0], str | int | float) else value
+    return value
 
 
 def _literal(text: str) -> Any:

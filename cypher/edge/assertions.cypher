@@ -1,0 +1,8 @@
+// edge.assertions — edges by key, with their active evidence
+// access: read
+// param keys: list<[tenant, edge_id]>
+// returns node, evidence
+UNWIND $keys AS key
+MATCH (a:Assertion {tenant: key[0], edge_id: key[1]})
+OPTIONAL MATCH (a)-[v:EVIDENCED_BY]->(c:Chunk) WHERE v.until IS NULL
+RETURN properties(a) AS node, collect(CASE WHEN v IS NULL THEN null ELSE v {.*, doc: c.doc, chunk: c.chunk} END) AS evidence

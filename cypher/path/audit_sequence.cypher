@@ -1,0 +1,33 @@
+// path.audit_sequence — for auditors: as path.sequence, over edges that the reader may not see
+// access: read
+// param questions: list<map>
+// returns number, chains
+UNWIND $questions AS q
+OPTIONAL MATCH (source:Entity {tenant: q.tenant, type: q.source_type, id: q.source_id})
+OPTIONAL MATCH (target:Entity {tenant: q.tenant, type: q.target_type, id: q.target_id})
+CALL (q, source, target) {
+  WITH * WHERE source <> target
+  MATCH p = ANY SHORTEST (source)
+    -[r1 WHERE r1.tenant = q.tenant AND size(r1.policies) > 0 AND type(r1) = q.sequence[0] AND (r1.current OR NOT q.require_current) AND (NOT r1.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r1.environment IS NULL OR r1.environment = q.environment) AND (q.region IS NULL OR r1.region IS NULL OR r1.region = q.region) AND (q.at IS NULL OR ((r1.valid_from IS NULL OR r1.valid_from <= q.at) AND (r1.valid_to IS NULL OR q.at < r1.valid_to))) AND (q.not_environments IS NULL OR r1.environment IS NULL OR NOT r1.environment IN q.not_environments) AND (q.not_regions IS NULL OR r1.region IS NULL OR NOT r1.region IN q.not_regions)]-> /* hop 1 */
+    ()-[r2 WHERE r2.tenant = q.tenant AND size(r2.policies) > 0 AND type(r2) = q.sequence[1] AND (r2.current OR NOT q.require_current) AND (NOT r2.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r2.environment IS NULL OR r2.environment = q.environment) AND (q.region IS NULL OR r2.region IS NULL OR r2.region = q.region) AND (q.at IS NULL OR ((r2.valid_from IS NULL OR r2.valid_from <= q.at) AND (r2.valid_to IS NULL OR q.at < r2.valid_to))) AND (q.not_environments IS NULL OR r2.environment IS NULL OR NOT r2.environment IN q.not_environments) AND (q.not_regions IS NULL OR r2.region IS NULL OR NOT r2.region IN q.not_regions)]-> /* hop 2 */
+    ()-[r3 WHERE r3.tenant = q.tenant AND size(r3.policies) > 0 AND type(r3) = q.sequence[2] AND (r3.current OR NOT q.require_current) AND (NOT r3.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r3.environment IS NULL OR r3.environment = q.environment) AND (q.region IS NULL OR r3.region IS NULL OR r3.region = q.region) AND (q.at IS NULL OR ((r3.valid_from IS NULL OR r3.valid_from <= q.at) AND (r3.valid_to IS NULL OR q.at < r3.valid_to))) AND (q.not_environments IS NULL OR r3.environment IS NULL OR NOT r3.environment IN q.not_environments) AND (q.not_regions IS NULL OR r3.region IS NULL OR NOT r3.region IN q.not_regions)]-> /* hop 3 */
+    ()-[r4 WHERE r4.tenant = q.tenant AND size(r4.policies) > 0 AND type(r4) = q.sequence[3] AND (r4.current OR NOT q.require_current) AND (NOT r4.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r4.environment IS NULL OR r4.environment = q.environment) AND (q.region IS NULL OR r4.region IS NULL OR r4.region = q.region) AND (q.at IS NULL OR ((r4.valid_from IS NULL OR r4.valid_from <= q.at) AND (r4.valid_to IS NULL OR q.at < r4.valid_to))) AND (q.not_environments IS NULL OR r4.environment IS NULL OR NOT r4.environment IN q.not_environments) AND (q.not_regions IS NULL OR r4.region IS NULL OR NOT r4.region IN q.not_regions)]-> /* hop 4 */
+    ()-[r5 WHERE r5.tenant = q.tenant AND size(r5.policies) > 0 AND type(r5) = q.sequence[4] AND (r5.current OR NOT q.require_current) AND (NOT r5.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r5.environment IS NULL OR r5.environment = q.environment) AND (q.region IS NULL OR r5.region IS NULL OR r5.region = q.region) AND (q.at IS NULL OR ((r5.valid_from IS NULL OR r5.valid_from <= q.at) AND (r5.valid_to IS NULL OR q.at < r5.valid_to))) AND (q.not_environments IS NULL OR r5.environment IS NULL OR NOT r5.environment IN q.not_environments) AND (q.not_regions IS NULL OR r5.region IS NULL OR NOT r5.region IN q.not_regions)]-> /* hop 5 */
+    ()-[r6 WHERE r6.tenant = q.tenant AND size(r6.policies) > 0 AND type(r6) = q.sequence[5] AND (r6.current OR NOT q.require_current) AND (NOT r6.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r6.environment IS NULL OR r6.environment = q.environment) AND (q.region IS NULL OR r6.region IS NULL OR r6.region = q.region) AND (q.at IS NULL OR ((r6.valid_from IS NULL OR r6.valid_from <= q.at) AND (r6.valid_to IS NULL OR q.at < r6.valid_to))) AND (q.not_environments IS NULL OR r6.environment IS NULL OR NOT r6.environment IN q.not_environments) AND (q.not_regions IS NULL OR r6.region IS NULL OR NOT r6.region IN q.not_regions)]-> /* hop 6 */
+    ()-[r7 WHERE r7.tenant = q.tenant AND size(r7.policies) > 0 AND type(r7) = q.sequence[6] AND (r7.current OR NOT q.require_current) AND (NOT r7.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r7.environment IS NULL OR r7.environment = q.environment) AND (q.region IS NULL OR r7.region IS NULL OR r7.region = q.region) AND (q.at IS NULL OR ((r7.valid_from IS NULL OR r7.valid_from <= q.at) AND (r7.valid_to IS NULL OR q.at < r7.valid_to))) AND (q.not_environments IS NULL OR r7.environment IS NULL OR NOT r7.environment IN q.not_environments) AND (q.not_regions IS NULL OR r7.region IS NULL OR NOT r7.region IN q.not_regions)]-> /* hop 7 */
+    ()-[r8 WHERE r8.tenant = q.tenant AND size(r8.policies) > 0 AND type(r8) = q.sequence[7] AND (r8.current OR NOT q.require_current) AND (NOT r8.disputed OR q.allow_disputed) AND (q.environment IS NULL OR r8.environment IS NULL OR r8.environment = q.environment) AND (q.region IS NULL OR r8.region IS NULL OR r8.region = q.region) AND (q.at IS NULL OR ((r8.valid_from IS NULL OR r8.valid_from <= q.at) AND (r8.valid_to IS NULL OR q.at < r8.valid_to))) AND (q.not_environments IS NULL OR r8.environment IS NULL OR NOT r8.environment IN q.not_environments) AND (q.not_regions IS NULL OR r8.region IS NULL OR NOT r8.region IN q.not_regions)]-> /* hop 8 */
+    (target)
+  WITH q, p, relationships(p) AS hops
+  UNWIND range(0, size(hops) - 1) AS place
+  WITH q, p, place, hops[place] AS r, nodes(p)[place] AS here, startNode(hops[place]) AS tail, endNode(hops[place]) AS tip
+  OPTIONAL MATCH (a:Assertion {tenant: q.tenant, edge_id: r.edge_id})
+  WITH p, place, {
+    edge: properties(r), type: type(r), relation: a.relation, declared: a.declared, attributes: a.attributes,
+    forward: tail = here, source: tail {.tenant, .type, .id}, target: tip {.tenant, .type, .id},
+    evidence: []
+  } AS step ORDER BY place
+  WITH p, collect(step) AS steps
+  RETURN collect({entities: [n IN nodes(p) | n {.tenant, .type, .id, .name}], steps: steps}) AS chains
+}
+RETURN q.number AS number, chains
+ORDER BY number

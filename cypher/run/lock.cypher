@@ -1,0 +1,7 @@
+// run.lock — the store's state, with the store locked until this transaction ends
+// access: write
+// param id: string
+// returns store, now
+MERGE (s:Store {id: $id})
+SET s.touched = datetime()
+RETURN properties(s) AS store, datetime() AS now

@@ -1,0 +1,8 @@
+// source.head_candidates — the declared revisions of some documents
+// access: read
+// param keys: list<[tenant, doc_id]>
+// returns key, doc, effective_at, supersedes, arrival
+UNWIND $keys AS key
+MATCH (d:Document {tenant: key[0], doc_id: key[1]})-[:HAS_REVISION]->(r:Revision)
+WHERE r.registered
+RETURN key, r.doc AS doc, r.effective_at AS effective_at, r.supersedes AS supersedes, r.since AS arrival

@@ -1,0 +1,305 @@
+"""The load: standard records into the store, as one run (spec 1, spec 3 runs, spec 5 JSON).
+
+Owns: the order of work. First pass: every line is checked; documents, revisions, chunks and entities are stored. Second pass:
+edges, by workers that never share an edge. Each batch is one transaction; a load that was cut off is loaded again and ends in
+the same state. Memory is bounded by the batches under way, not by the input.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrag_provenance.errors import InputError, ProvenanceError
+from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_entities, write_sources
+from graphrag_provenance.ingest.rejecting import RejectFile
+from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
+from graphrag_provenance.ingest.validate import parse_kind, parse_record, tenant_of
+from graphrag_provenance.model.instants import now
+from graphrag_provenance.model.records import EdgeRecord, EntityRecord, TombstoneRecord
+from graphrag_provenance.rules.edges import Edge, edge_from_record
+from graphrag_provenance.rules.policies import PolicyLattice
+from graphrag_provenance.rules.rejects import Refused, RejectCode
+from graphrag_provenance.rules.relations import Relation, check_edge
+from graphrag_provenance.store import runs
+from graphrag_provenance.store.assertions import Rules
+from graphrag_provenance.store.counting import Outcome, Reject
+from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.entities import EntityItem
+from graphrag_provenance.store.sources import Item
+from graphrag_provenance.store.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a load is: `done` of `total` bytes of the phase `sources` or `edges`."""
+
+    phase: str
+    done: int
+    total: int
+    records: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How to load."""
+
+    policies: PolicyLattice
+    """The policy file; becomes the store's order with the first run, later `policy apply` changes it."""
+    tenant: str | None = None
+    """Tenant of records that name none."""
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    """Declared relations, checked on every edge."""
+    actor: str = "unknown"
+    pipeline: str = "jsonl"
+    version: str = "1"
+    trace_id: str | None = None
+    dry_run: bool = False
+    """Check and count everything, write nothing."""
+    resume: int | None = None
+    """A run that was cut off: load the same input again as its completion."""
+    workers: int = 2
+    batch_size: int = 1_000
+    """Records a transaction."""
+    require_registered_sources: bool = False
+    rejects: Path | None = None
+    """Reject file; default: `<run>.rejected.jsonl` in the current folder, made only when something is rejected."""
+    max_line_bytes: int = 16_777_216
+    lease_seconds: float = 60.0
+    wait_seconds: float = 600.0
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a load did."""
+
+    run: dict[str, Any]
+    outcome: Outcome
+    read: int
+    rejected: dict[str, int]
+    rejects_file: str | None
+    seconds: float
+    dry_run: bool
+    policies_differ: bool
+    """The policy file given is not the order that the store applies."""
+
+    @property
+    def findings(self) -> bool:
+        """Whether something was rejected or withheld (exit status 1)."""
+        return bool(self.rejected) or self.outcome.edges["withheld"] > 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON (spec 5)."""
+        kept = ("seq", "run_id", "trace_id", "pipeline", "version", "actor", "status", "digest", "graph_hash")
+        total = sum(self.rejected.values())
+        return {
+            "schema": 1, "dry_run": self.dry_run, "run": {name: self.run.get(name) for name in kept},
+            "records": {"read": self.read, "accepted": self.read - total, "rejected": total},
+            **self.outcome.as_json(), "rejected_reasons": dict(sorted(self.rejected.items())), "rejects_file": self.rejects_file,
+            "policies_differ": self.policies_differ, "seconds": round(self.seconds, 3),
+        }
+
+
+@dataclass(slots=True)
+class _Load:
+    database: Database
+    options: IngestOptions
+    sources: list[Source]
+    run: runs.Run
+    rules: Rules
+    view: View
+    rejects: RejectFile
+    report: Callable[[Progress], None]
+    outcome: Outcome = field(default_factory=Outcome)
+    read: int = 0
+    reported: float = 0.0
+
+    def reject(self, line: Line, refused: Refused) -> None:
+        self.rejects.write(Reject(line.file, line.number, refused.code, refused.message, line.data.decode("utf-8", "replace")))
+
+    def take(self, outcome: Outcome) -> None:
+        self.outcome.add(outcome)
+        for reject in outcome.rejects:
+            self.rejects.write(reject)
+
+    def tell(self, phase: str, done: int, *, last: bool = False) -> None:
+        clock = time.monotonic()
+        if last or clock - self.reported >= 0.2:
+            self.reported = clock
+            self.report(Progress(phase, done, sum(s.size for s in self.sources), self.read, self.rejects.total))
+
+
+def ingest(
+    database: Database, paths: Sequence[Path], options: IngestOptions, *, progress: Callable[[Progress], None] | None = None,
+    notify: Callable[[str], None] | None = None,
+) -> Summary:
+    """Load standard JSONL (`-`: standard input) as one run. Raises InputError for unusable input, StoreError when the
+    store fails: what was committed stays, and the same call with `resume` completes it."""
+    started = time.monotonic()
+    with open_sources(paths) as sources:
+        inputs = tuple({"name": s.name, "bytes": s.size, "sha256": content_hash(s)} for s in sources)
+        if options.resume is not None:
+            _check_resumed(database, options.resume, inputs)
+        if options.dry_run:
+            return _dry_run(database, sources, options, progress, started)
+        run = runs.begin(
+            database,
+            runs.RunStart("ingest", options.actor, options.pipeline, options.version, options.trace_id, inputs, options.resume),
+            policies=options.policies, lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds,
+            notify=notify or (lambda _: None))
+        rejects = RejectFile(options.rejects or Path(f"{run.run_id}.rejected.jsonl"))
+        load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources), View(), rejects,
+                     progress or (lambda _: None))
+        try:
+            with rejects:
+                _run(load)
+                for source, known in zip(sources, inputs, strict=True):
+                    if content_hash(source) != known["sha256"]:
+                        raise InputError(f"{source.name} changed while it was loaded.", hint=f"Load it again: --resume {run.seq}.")
+        except KeyboardInterrupt:
+            run.end("interrupted", _counts(load))
+            raise
+        except ProvenanceError as error:
+            _seal_failed(run, load, error)
+            raise
+        record = run.end("finished", _counts(load))
+        return _summary(load, record, started)
+
+
+def _seal_failed(run: runs.Run, load: _Load, error: ProvenanceError) -> None:
+    """Seal a failed run if the store still answers; otherwise the next writer seals it when the lease is over."""
+    hint = f"What was committed stays; complete it with --resume {run.seq}."
+    error.hint = f"{error.hint} {hint}" if error.hint and "--resume" not in error.hint else error.hint or hint
+    try:
+        run.end("failed", _counts(load))
+    except ProvenanceError as second:
+        error.add_note(f"the run could not be sealed: {second.message}")
+
+
+def _run(load: _Load) -> None:
+    _first_pass(load)
+    load.tell("edges", 0, last=True)
+    _second_pass(load)
+
+
+def _first_pass(load: _Load) -> None:
+    clock = now()
+    sources: list[Item] = []
+    entities: list[EntityItem] = []
+    size = load.options.batch_size
+    base = 0
+
+    def flush(limit: int) -> None:
+        if len(sources) > limit:
+            load.take(write_sources(load.database, load.run, load.rules, load.view, sources, clock))
+            sources.clear()
+        if len(entities) > limit:
+            load.take(write_entities(load.database, load.run, load.view, entities))
+            entities.clear()
+
+    for source in load.sources:
+        done = 0
+        for line in lines(source, load.options.max_line_bytes):
+            load.read += 1
+            done += len(line.data) + line.too_long + 1
+            try:
+                kind = parse_kind(line)
+                if kind == "edge":
+                    continue
+                record = parse_record(kind, line.data)
+                tenant = tenant_of(record, load.options.tenant)
+                if isinstance(record, EntityRecord):
+                    entities.append(EntityItem(record, tenant))
+                elif isinstance(record, TombstoneRecord | EdgeRecord):
+                    raise Refused(RejectCode.UNSUPPORTED_KIND, f"this version does not load {kind} records")
+                else:
+                    sources.append(Item(record, tenant, line.file, line.number, line.data.decode("utf-8", "replace")))
+            except Refused as refused:
+                load.reject(line, refused)
+            flush(size - 1)
+            load.tell("sources", base + min(done, source.size))
+        base += source.size
+    flush(0)
+    load.tell("sources", base, last=True)
+
+
+def _second_pass(load: _Load) -> None:
+    base = 0
+
+    def write(edges: Sequence[Edge]) -> Outcome:
+        return write_edges(load.database, load.run, load.rules, load.view, edges)
+
+    with EdgeWorkers(write, load.options.workers, load.options.batch_size) as workers:
+        for source in load.sources:
+            done = 0
+            for line in lines(source, load.options.max_line_bytes):
+                done += len(line.data) + line.too_long + 1
+                edge = _edge(load, line)
+                if edge is not None:
+                    workers.submit(edge)
+                for outcome in workers.finished():
+                    load.take(outcome)
+                load.tell("edges", base + min(done, source.size))
+            base += source.size
+        for outcome in workers.drain():
+            load.take(outcome)
+    load.tell("edges", base, last=True)
+
+
+def _edge(load: _Load, line: Line) -> Edge | None:
+    """The edge of a line, or None for another kind (those, and broken lines, were dealt with in the first pass)."""
+    try:
+        if parse_kind(line) != "edge":
+            return None
+    except Refused:
+        return None
+    try:
+        record = parse_record("edge", line.data)
+        assert isinstance(record, EdgeRecord)
+        tenant = tenant_of(record, load.options.tenant)
+        check_edge(load.options.relations, record)
+    except Refused as refused:
+        load.reject(line, refused)
+        return None
+    return edge_from_record(record, tenant, line.file, line.number, line.data.decode("utf-8", "replace"))
+
+
+def _counts(load: _Load) -> dict[str, Any]:
+    return {"records": {"read": load.read, "rejected": load.rejects.total}, **load.outcome.as_json(),
+            "rejected_reasons": dict(load.rejects.counts)}
+
+
+def _summary(load: _Load, record: dict[str, Any], started: float) -> Summary:
+    return Summary(record, load.outcome, load.read, dict(load.rejects.counts), load.rejects.name, time.monotonic() - started,
+                   load.options.dry_run, load.run.policies.hash != load.options.policies.hash)
+
+
+def _check_resumed(database: Database, seq: int, inputs: Sequence[Mapping[str, Any]]) -> None:
+    rows = database.read("run.by_seq", seq=seq)
+    if not rows:
+        raise InputError(f"There is no run {seq}.", hint="See: gprov run list.")
+    earlier = runs.run_json(rows[0]["run"])
+    if earlier["kind"] != "ingest" or earlier["status"] == "finished":
+        raise InputError(f"Run {seq} is not an unfinished load (it is {earlier['kind']}, {earlier['status']}).")
+    if sorted(i["sha256"] for i in earlier["inputs"]) != sorted(i["sha256"] for i in inputs):
+        raise InputError(f"The input is not that of run {seq}.", hint="Name the same files with the same content.")
+
+
+def _dry_run(database: Database, sources: list[Source], options: IngestOptions, progress: Callable[[Progress], None] | None,
+             started: float) -> Summary:
+    """Everything but the writing: checks, verdicts and counts against the store as it is. Holds the would-be state in memory."""
+    state = runs.store_state(database)
+    order = runs.stored_policies(state) or options.policies
+    seq = int((state or {}).get("head_seq", 0)) + 1
+    run = runs.Run(database, seq, "dry-run", options.trace_id or "", {}, order, options.lease_seconds)
+    with RejectFile(options.rejects) as rejects:
+        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources), View(dry=True), rejects,
+                     progress or (lambda _: None))
+        _run(load)
+    record = {"seq": None, "run_id": None, "trace_id": options.trace_id, "actor": options.actor, "pipeline": options.pipeline,
+              "version": options.version, "status": "dry-run", "digest": None, "graph_hash": (state or {}).get("graph_hash")}
+    return _summary(load, record, started)

@@ -1,0 +1,60 @@
+"""The reject file: every refused record with its place and reason (spec 1, "What bad input gets").
+
+Owns: its format, one JSON object a line: file, line, code, message, record. The file is made when the first record is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from graphrag_provenance.errors import InputError
+from graphrag_provenance.store.counting import Reject
+
+
+class RejectFile:
+    """Collects rejects; safe to share between threads. Without a path it only counts."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+        self._lock = threading.Lock()
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def total(self) -> int:
+        """Rejected records so far."""
+        return sum(self.counts.values())
+
+    @property
+    def name(self) -> str | None:
+        """The file's name, or None when nothing was written."""
+        return str(self._path) if self._path is not None and self.counts else None
+
+    def __enter__(self) -> RejectFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, reject: Reject) -> None:
+        """Count and write one reject."""
+        line = json.dumps({"file": reject.file, "line": reject.line, "code": reject.code.value, "message": reject.message,
+                           "record": reject.record}, ensure_ascii=True)
+        with self._lock:
+            self.counts[reject.code.value] += 1
+            if self._path is None:
+                return
+            if self._file is None:
+                try:
+                    self._file = self._path.open("w", encoding="utf-8", newline="\n")
+                except OSError as error:
+                    raise InputError(f"The reject file {self._path} cannot be written: {error.strerror}.",
+                                     hint="Name another one with --rejects.") from None
+            self._file.write(line + "\n")
+            self._file.flush()

@@ -1,0 +1,95 @@
+"""From a line to a record, or to the reason why not (spec 1, "What bad input gets").
+
+Owns: the checks that need one line only: encoding, JSON, kind, fields, tenant. Each line is checked alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jiter
+from pydantic import ValidationError
+
+from graphrag_provenance.ingest.sources import Line
+from graphrag_provenance.model.records import (
+    RECORD_ADAPTERS,
+    AnyRecord,
+    EdgeRecord,
+)
+from graphrag_provenance.rules.rejects import Refused, RejectCode
+
+_SHOWN = 3
+
+
+def parse_kind(line: Line) -> str:
+    """The record kind of a line. Raises Refused for what is not one JSON object with a known kind."""
+    if line.too_long:
+        raise Refused(RejectCode.LINE_TOO_LONG, f"the line has {line.too_long} bytes; the setting max_line_bytes allows fewer")
+    try:
+        value = jiter.from_json(line.data, allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        raise _not_json(line.data, str(error)) from None
+    if not isinstance(value, dict):
+        raise Refused(RejectCode.NOT_AN_OBJECT, f"a line is one JSON object, not {_json_type(value)}")
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in RECORD_ADAPTERS:
+        raise Refused(RejectCode.UNKNOWN_KIND, f"kind is {kind!r}; known kinds: {', '.join(RECORD_ADAPTERS)}")
+    return kind
+
+
+def _not_json(data: bytes, message: str) -> Refused:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Refused(RejectCode.NOT_UTF8, f"byte {error.start + 1} of the line is not UTF-8; write the file as UTF-8")
+    code = RejectCode.DUPLICATE_KEY if "duplicate key" in message.lower() else RejectCode.NOT_JSON
+    return Refused(code, message)
+
+
+def _json_type(value: object) -> str:
+    names = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), type(value).__name__)
+
+
+def parse_record(kind: str, data: bytes) -> AnyRecord:
+    """The record of a line whose kind is known. Raises Refused with the fields at fault."""
+    try:
+        return RECORD_ADAPTERS[kind].validate_json(data)  # type: ignore[return-value]
+    except ValidationError as error:
+        raise _refused(kind, error) from None
+
+
+def _refused(kind: str, error: ValidationError) -> Refused:
+    problems = error.errors(include_url=False, include_context=False)
+    parts = [f"{'.'.join(str(p) for p in problem['loc']) or kind}: {_sentence(problem)}" for problem in problems[:_SHOWN]]
+    if len(problems) > _SHOWN:
+        parts.append(f"and {len(problems) - _SHOWN} more")
+    code = RejectCode.INVALID_FIELD
+    if kind == "edge":
+        for problem in problems:
+            if problem["loc"] == ("evidence",):
+                empty = problem["type"] in ("too_short", "missing") or problem.get("input") is None
+                code = RejectCode.NO_EVIDENCE if empty else RejectCode.EVIDENCE_NOT_A_LIST
+    return Refused(code, "; ".join(parts))
+
+
+def _sentence(problem: Any) -> str:
+    return str(problem["msg"]).removeprefix("Value error, ")
+
+
+def tenant_of(record: AnyRecord, default: str | None) -> str:
+    """The tenant of a record. Raises Refused when none is named, or when the parts of an edge name different ones."""
+    stated = record.access.tenant if isinstance(record, EdgeRecord) else record.tenant
+    tenant = stated or default
+    if tenant is None:
+        raise Refused(RejectCode.TENANT_MISSING, "the record names no tenant and --tenant was not given")
+    if isinstance(record, EdgeRecord):
+        for place, other in _parts(record):
+            if other is not None and other != tenant:
+                raise Refused(RejectCode.TENANT_MISMATCH, f"{place} is of tenant {other!r}, the edge of {tenant!r}")
+    return tenant
+
+
+def _parts(record: EdgeRecord) -> list[tuple[str, str | None]]:
+    ends = [("source", record.source.tenant), ("target", record.target.tenant)]
+    return ends + [(f"evidence.{number}", item.tenant) for number, item in enumerate(record.evidence)]

@@ -1,0 +1,172 @@
+"""The answer to a question: a trace as programs read it (spec 4, trace; spec 5, JSON).
+
+Owns: the shape of a trace for each audience, and citations. Policy names, references and rejected candidates exist only in
+an auditor's view; a reader's view has no field in which they could stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from graphrag_provenance.model.instants import format_instant
+from graphrag_provenance.rules.chains import Chain, Failure, Item, Question, Reason, Step
+
+Audience = Literal["reader", "auditor"]
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate chain that does not answer, and where it fails (auditors only)."""
+
+    chain: Chain
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the store says to a question."""
+
+    question: Question
+    trace_id: str
+    reason: Reason | None
+    """None: supported."""
+    generation: int
+    """The run after which the graph was read."""
+    chains: tuple[Chain, ...] = ()
+    truncated: bool = False
+    """The search hit its time limit or bound: nothing found does not mean nothing there."""
+    rejected: tuple[Rejected, ...] = ()
+    """Filled for auditors only."""
+
+    @property
+    def state(self) -> str:
+        """`supported` or `unresolved`."""
+        return "supported" if self.reason is None else "unresolved"
+
+    def as_json(self, audience: Audience = "reader") -> Json:
+        """The versioned JSON of `trace --format json`; ids and instants as text."""
+        auditor = audience == "auditor"
+        answer: Json = {
+            "schema": 1,
+            "trace_id": self.trace_id,
+            "state": self.state,
+            "reason": None if self.reason is None else self.reason.value,
+            "claim": claim_json(self.question),
+            "generation": self.generation,
+            "truncated": self.truncated,
+            "paths": [chain_json(chain, auditor=auditor) for chain in self.chains],
+            "citations": citations(self.chains),
+        }
+        if auditor:
+            answer["policies"] = sorted({p for chain in self.chains for step in chain.steps for p in step.edge["policies"]})
+            answer["rejected_chains"] = [
+                {**chain_json(r.chain, auditor=True),
+                 "failures": [{"hop": f.hop, "edge_id": f.edge_id, "constraint": str(f.constraint)} for f in r.failures]}
+                for r in self.rejected
+            ]
+        return answer
+
+
+def claim_json(question: Question) -> Json:
+    """A question as it was asked."""
+    return {
+        "from": dict(zip(("type", "id"), question.source, strict=True)),
+        "to": dict(zip(("type", "id"), question.target, strict=True)),
+        "relations": list(question.sequence or question.relations),
+        "exact_sequence": bool(question.sequence),
+        "directed": question.directed,
+        "max_hops": question.hops,
+        "scope": {
+            "environment": question.environment, "region": question.region, "at": instant(question.at),
+            "require_current": question.require_current,
+        },
+    }
+
+
+def chain_json(chain: Chain, *, auditor: bool) -> Json:
+    """A chain: its entities in order and its steps with their evidence."""
+    return {
+        "entities": [{"type": e["type"], "id": e["id"], "name": e["name"]} for e in chain.entities],
+        "steps": [step_json(step, auditor=auditor) for step in chain.steps],
+    }
+
+
+def step_json(step: Step, *, auditor: bool) -> Json:
+    """One hop."""
+    edge = step.edge
+    shown: Json = {
+        "edge_id": edge["edge_id"],
+        "relation": step.relation or step.type.lower(),
+        "source": {"type": step.source[1], "id": step.source[2]},
+        "target": {"type": step.target[1], "id": step.target[2]},
+        "forward": step.forward,
+        "scope": scope_json(edge),
+        "confidence": edge.get("confidence"),
+        "current": bool(edge.get("current")),
+        "extracted_by": extractors(item.content for item in step.evidence),
+        "evidence": [item_json(item) for item in in_order(step.evidence)],
+    }
+    if auditor:
+        shown |= {"policies": list(edge["policies"]), "acl": list(edge["acl"])}
+    return shown
+
+
+def scope_json(edge: Mapping[str, Any]) -> Json:
+    """Where and when an edge holds; null: everywhere, always."""
+    return {
+        "environment": edge.get("environment"), "region": edge.get("region"),
+        "valid_from": instant(edge.get("valid_from")), "valid_to": instant(edge.get("valid_to")),
+    }
+
+
+def extractors(contents: Iterable[Mapping[str, Any]]) -> list[Json]:
+    """Every pipeline and version that extracted some of the evidence, sorted, each once."""
+    pairs = {(c["pipeline"], c["version"]) for c in contents if c.get("pipeline") is not None}
+    return [{"pipeline": pipeline, "version": version} for pipeline, version in sorted(pairs)]
+
+
+def item_json(item: Item) -> Json:
+    """One citation, down to the passage."""
+    content, run = item.content, item.content["run"] or {}
+    return {
+        "doc": content["doc"],
+        "doc_title": content["title"],
+        "chunk": content["chunk"],
+        "section_path": list(content["section_path"] or ()),
+        "span": None if content["span"] is None else list(content["span"]),
+        "quote_hash": content["quote_hash"],
+        "polarity": content["polarity"],
+        "url": content["url"],
+        "head_revision": content["head"],
+        "is_stale": item.stale,
+        "run": {"seq": run.get("seq"), "pipeline": run.get("pipeline"), "version": run.get("version"), "at": instant(run.get("at"))},
+    }
+
+
+def in_order(items: Iterable[Item]) -> list[Item]:
+    """Current before stale, then by document and place: the same evidence always reads the same."""
+    return sorted(items, key=lambda i: (
+        i.stale, i.content["doc"], i.content["chunk"], i.content["span"] or [], i.content["quote_hash"] or "", i.content["polarity"]))
+
+
+def citations(chains: Iterable[Chain]) -> list[Json]:
+    """Numbered, document level, each once: revision and section of every supporting item, in reading order."""
+    found: dict[tuple[str, tuple[str, ...]], Json] = {}
+    for chain in chains:
+        for step in chain.steps:
+            for item in in_order(i for i in step.evidence if i.supports):
+                section = tuple(item.content["section_path"] or ())
+                found.setdefault((item.content["doc"], section), {
+                    "n": len(found) + 1, "doc_title": item.content["title"], "doc": item.content["doc"],
+                    "section": " › ".join(section) or None, "url": item.content["url"],
+                })
+    return list(found.values())
+
+
+def instant(value: datetime | None) -> str | None:
+    """ISO 8601 in UTC, or None."""
+    return None if value is None else format_instant(value)

@@ -1,0 +1,261 @@
+"""Loading edges and deriving their state (spec 1, graph; spec 2, writing).
+
+Owns: one transaction over a batch of edges. Read what is stored of them, unite, decide by `rules.publication`, write what
+differs: assertion, evidence, typed relationship and the change of the graph hash, together. The relationship of a changed edge
+is deleted and, if the edge is published, created anew: there is no other way to become traversable.
+
+Cost: a constant number of round trips a batch; work proportional to the batch and the evidence of its edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrag_provenance.model.identifiers import relationship_type, split_revision
+from graphrag_provenance.rules.digests import MultisetHash
+from graphrag_provenance.rules.edges import (
+    Citation,
+    Edge,
+    Node,
+    assertion_digest,
+    merge_edge,
+    relationship_properties,
+    stored_citation,
+    with_verdict,
+)
+from graphrag_provenance.rules.heads import is_current
+from graphrag_provenance.rules.policies import PolicyLattice
+from graphrag_provenance.rules.publication import State, Testimony, verdict
+from graphrag_provenance.rules.rejects import RejectCode
+from graphrag_provenance.store.counting import Outcome, Reject
+from graphrag_provenance.store.database import Transaction
+from graphrag_provenance.store.entities import add_aliases, ensure_entities, original_alias
+from graphrag_provenance.store.view import Key, Pending
+
+PUBLISHED, WITHHELD, RETRACTED = State.PUBLISHED.value, State.WITHHELD.value, State.RETRACTED.value
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides about edges during one run."""
+
+    policies: PolicyLattice
+    require_registered_sources: bool = False
+
+
+@dataclass(slots=True)
+class _Work:
+    """One edge inside a transaction: as stored, as it will be."""
+
+    old: Node | None
+    stored: dict[Citation, None]
+    node: Node | None
+    added: dict[Citation, None] = field(default_factory=dict)
+    retired: dict[Citation, None] = field(default_factory=dict)
+    restated: bool = False
+    originals: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def active(self) -> list[Citation]:
+        return [c for c in (*self.stored, *self.added) if c not in self.retired]
+
+
+def apply_edges(
+    tx: Transaction, seq: int, rules: Rules, pending: Pending, edges: Sequence[Edge], outcome: Outcome, change: MultisetHash
+) -> None:
+    """Merge a batch of edges into the store. Bad ones become rejects of `outcome`; `change` takes the change of the graph hash."""
+    works = _read(tx, pending, dict.fromkeys((edge.tenant, edge.edge_id) for edge in edges))
+    _load_sources(tx, pending, ((edge.tenant, item) for edge in edges for item in edge.citations))
+    foreign = _foreign_documents(tx, pending, edges)
+    for edge in edges:
+        work = works.setdefault((edge.tenant, edge.edge_id), _Work(None, {}, None))
+        refused = _refusal(work, edge, rules, pending, foreign)
+        if refused is not None:
+            outcome.rejects.append(Reject(edge.file, edge.line, *refused, edge.raw))
+            continue
+        merged = merge_edge(work.node, edge, seq)
+        work.restated = work.restated or merged != work.node
+        work.node = merged
+        for entity_type, entity_id, written in edge.originals:
+            alias = original_alias((edge.tenant, entity_type, entity_id), written, seq)
+            work.originals[alias["alias_id"]] = alias
+        for item in edge.citations:
+            if item in work.stored or item in work.added:
+                outcome.evidence["unchanged"] += 1
+            else:
+                work.added[item] = None
+                outcome.evidence["added"] += 1
+    _settle(tx, seq, rules, pending, works, outcome, change)
+
+
+def reevaluate(
+    tx: Transaction, seq: int, rules: Rules, pending: Pending, keys: Iterable[Key], outcome: Outcome, change: MultisetHash
+) -> None:
+    """Derive the state of known edges anew, because what is said about their evidence changed."""
+    works = _read(tx, pending, dict.fromkeys(keys))
+    for work in works.values():
+        work.restated = True
+    _load_sources(tx, pending, ((key[0], item) for key, work in works.items() for item in work.stored))
+    _settle(tx, seq, rules, pending, works, outcome, change)
+
+
+def _read(tx: Transaction, pending: Pending, keys: Mapping[Key, None]) -> dict[Key, _Work]:
+    works: dict[Key, _Work] = {}
+    for row in tx.run("edge.assertions", keys=[list(key) for key in keys]):
+        node = row["node"]
+        stored = {stored_citation(item): None for item in row["evidence"]}
+        works[(node["tenant"], node["edge_id"])] = _Work(node, stored, node)
+    for key in keys:
+        planned = pending.planned_edge(key)
+        if planned is not None:
+            works[key] = _Work(planned[0], dict.fromkeys(planned[1]), planned[0])
+    return works
+
+
+def _load_sources(tx: Transaction, pending: Pending, cited: Iterable[tuple[str, Citation]]) -> None:
+    chunks = {(tenant, item.doc, item.chunk) for tenant, item in cited}
+    revisions = {(tenant, doc) for tenant, doc, _ in chunks}
+    pending.load(tx, "document", {(tenant, split_revision(doc)[0]) for tenant, doc in revisions})
+    pending.load(tx, "revision", revisions)
+    pending.load(tx, "chunk", chunks)
+
+
+def _foreign_documents(tx: Transaction, pending: Pending, edges: Sequence[Edge]) -> set[Key]:
+    """Cited documents that this tenant does not declare but another one does."""
+    unknown = {(edge.tenant, split_revision(item.doc)[0]) for edge in edges for item in edge.citations}
+    unknown = {key for key in unknown if not (pending.get("document", key) or {}).get("registered")}
+    if not unknown:
+        return set()
+    return {tuple(row["key"]) for row in tx.run("source.in_other_tenant", keys=[list(key) for key in unknown])}
+
+
+def _refusal(work: _Work, edge: Edge, rules: Rules, pending: Pending, foreign: set[Key]) -> tuple[RejectCode, str] | None:
+    if work.node is not None and not edge.identity.same_as(work.node):
+        return RejectCode.EDGE_ID_CONFLICT, (
+            f"edge id {edge.edge_id!r} already names {work.node['source_type']}:{work.node['source_id']} "
+            f"-{work.node['relation']}-> {work.node['target_type']}:{work.node['target_id']} in another scope or with other ends")
+    for item in edge.citations:
+        if foreign and (edge.tenant, split_revision(item.doc)[0]) in foreign:
+            return RejectCode.TENANT_MISMATCH, f"document of {item.doc!r} is declared in another tenant, not in {edge.tenant!r}"
+        if rules.require_registered_sources and not (pending.get("chunk", (edge.tenant, item.doc, item.chunk)) or {}).get("registered"):
+            return RejectCode.UNREGISTERED_SOURCE, f"no record declares chunk {item.chunk!r} of {item.doc!r}"
+    return None
+
+
+def testimony(tenant: str, item: Citation, pending: Pending) -> Testimony:
+    """What is said about one citation by itself, its chunk, its revision and its document."""
+    document = pending.get("document", (tenant, split_revision(item.doc)[0])) or {}
+    revision = pending.get("revision", (tenant, item.doc)) or {}
+    chunk = pending.get("chunk", (tenant, item.doc, item.chunk)) or {}
+    statements = (*chunk.get("policies", ()), *revision.get("policies", ()), *document.get("policies", ()))
+    acl = (*chunk.get("acl", ()), *revision.get("acl", ()))
+    return Testimony(
+        item.polarity, statements if item.policy is None else (item.policy, *statements),
+        acl if item.acl is None else (item.acl, *acl), item.confidence, is_current(item.doc, document.get("head")),
+        bool(chunk.get("registered")))
+
+
+def _settle(
+    tx: Transaction, seq: int, rules: Rules, pending: Pending, works: dict[Key, _Work], outcome: Outcome, change: MultisetHash
+) -> None:
+    changed: list[_Work] = []
+    for (tenant, _), work in works.items():
+        if work.node is None:
+            continue
+        if not (work.restated or work.added or work.retired):
+            outcome.edges["unchanged"] += 1
+            continue
+        active = work.active
+        derived = verdict(rules.policies, (testimony(tenant, item, pending) for item in active), work.node["declared"],
+                          declared_stands_in=not rules.require_registered_sources)
+        node = with_verdict(work.node, derived)
+        digest = assertion_digest(node, active)
+        old_digest = None if work.old is None else work.old.get("digest")
+        if digest == old_digest and work.old is not None and not (work.added or work.retired):
+            outcome.edges["unchanged"] += 1
+            continue
+        if old_digest is not None:
+            change.remove(old_digest)
+        if digest is not None:
+            change.add(digest)
+            node["digest"] = digest
+        node["changed"] = seq
+        work.node = node
+        _count(work, derived.overruled, seq, outcome)
+        changed.append(work)
+    new = [work.node for work in changed if work.old is None and work.node is not None]
+    if new:
+        ensure_entities(tx, seq, pending, (key for node in new for key in _end_keys(node)), outcome)
+    aliases = {alias_id: alias for work in works.values() for alias_id, alias in work.originals.items()}
+    add_aliases(tx, aliases, outcome, change, dry=pending.dry)
+    if changed and not pending.dry:
+        _write(tx, seq, pending, changed)
+    for work in changed:
+        pending.remember_edge((work.node or {})["tenant"], (work.node or {})["edge_id"], work.node, work.active)
+
+
+def _count(work: _Work, overruled: bool, seq: int, outcome: Outcome) -> None:
+    """Count an edge once a run, under the state it has last."""
+    node = work.node or {}
+    if work.old is not None and work.old["changed"] == seq:
+        outcome.edges[work.old["state"]] -= 1
+        outcome.withheld.subtract({reason.partition(":")[0]: 1 for reason in work.old["reasons"]})
+    else:
+        outcome.edges["unregistered"] += not node["registered"]
+        outcome.edges["overruled"] += overruled
+    outcome.edges[node["state"]] += 1
+    outcome.withheld.update({reason.partition(":")[0]: 1 for reason in node["reasons"]})
+
+
+def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) -> None:
+    placeholders = _placeholders(works, pending, seq)
+    if placeholders:
+        tx.run("source.merge_placeholders", rows=placeholders)
+    created, updated, evidence, withdrawn, published, marked, cleared = [], [], [], [], [], [], []
+    for work in works:
+        node = work.node or {}
+        key = [node["tenant"], node["edge_id"]]
+        if work.old is None:
+            created.append({"props": node, "evidence": [[i.doc, i.chunk, i.properties() | {"since": seq}] for i in work.added]})
+        else:
+            updated.append({"props": node})
+            evidence += [{"tenant": key[0], "edge_id": key[1], "doc": i.doc, "chunk": i.chunk,
+                          "props": i.properties() | {"since": seq}} for i in work.added]
+            if work.old["state"] == PUBLISHED:
+                withdrawn.append([*_ends(node), key[1]])
+            if work.old["state"] == WITHHELD and node["state"] != WITHHELD:
+                cleared.append(key)
+        if node["state"] == PUBLISHED:
+            published.append([*_ends(node), relationship_type(node["relation"]), relationship_properties(node, work.active)])
+        elif node["state"] == WITHHELD and (work.old is None or work.old["state"] != WITHHELD):
+            marked.append(key)
+    for name, rows in (("edge.create", created), ("edge.update", updated), ("edge.add_evidence", evidence),
+                       ("edge.withdraw", withdrawn), ("edge.publish", published)):
+        if rows:
+            tx.run(name, rows=rows)
+    for name, keys in (("edge.mark_withheld", marked), ("edge.clear_withheld", cleared)):
+        if keys:
+            tx.run(name, keys=keys)
+
+
+def _end_keys(node: Node) -> tuple[Key, Key]:
+    return (node["tenant"], node["source_type"], node["source_id"]), (node["tenant"], node["target_type"], node["target_id"])
+
+
+def _ends(node: Node) -> list[Any]:
+    return [node[name] for name in ("tenant", "source_type", "source_id", "target_type", "target_id")]
+
+
+def _placeholders(works: Sequence[_Work], pending: Pending, seq: int) -> list[dict[str, Any]]:
+    """Chunks that new evidence cites and the store does not have, in key order (two writers then lock in one order)."""
+    rows: dict[Key, dict[str, Any]] = {}
+    for work in works:
+        tenant = (work.node or {})["tenant"]
+        for item in work.added:
+            key = (tenant, item.doc, item.chunk)
+            if pending.get("chunk", key) is None and key not in rows:
+                doc_id, version = split_revision(item.doc)
+                rows[key] = {"tenant": tenant, "doc_id": doc_id, "doc": item.doc, "version": version, "chunk": item.chunk, "since": seq}
+    return [rows[key] for key in sorted(rows)]

@@ -1,0 +1,228 @@
+"""Runs: every write has one (spec 3, runs; spec 1, invariants 5 and 8).
+
+Owns: the writer's lease, the numbering of runs, the running sum behind the graph hash, and how a run ends. One run writes
+at a time; others wait. A lease that is not renewed, or whose process is dead on this machine, is taken over: the abandoned
+run is sealed as `interrupted` first, so that what it committed stays, is hashed, and can be resumed.
+
+Each transaction of a run leaves a Delta (what it adds to the multiset hash) under the same commit as its data; the end of the
+run folds them into the store. So the graph hash is right at every instant, kill -9 included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from graphrag_provenance.errors import ProvenanceError, StoreConflictError
+from graphrag_provenance.model.instants import format_instant, now
+from graphrag_provenance.rules.digests import EMPTY_SUM, MultisetHash, graph_hash, run_digest
+from graphrag_provenance.rules.policies import PolicyLattice, lattice
+from graphrag_provenance.store.database import Database, Transaction
+
+STORE_ID = "store"
+Notify = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """Who writes, with what, why."""
+
+    kind: str
+    """`ingest`, `policy-apply`, `rollback` …"""
+    actor: str
+    pipeline: str
+    version: str
+    trace_id: str | None = None
+    """W3C trace id (32 hex digits); made when absent."""
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    """Input files with size and hash."""
+    resumes: int | None = None
+    """The run that this one completes."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that holds the store. `policies` is the order that the store applies."""
+
+    database: Database
+    seq: int
+    run_id: str
+    trace_id: str
+    record: dict[str, Any]
+    policies: PolicyLattice
+    lease_seconds: float
+    lost: threading.Event = field(default_factory=threading.Event)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the server's transaction list shows about this run's transactions."""
+        return {"run_id": self.run_id, "trace_id": self.trace_id, "app": "graphrag-provenance"}
+
+    def account(self, tx: Transaction, change: MultisetHash) -> None:
+        """Record a transaction's change of the graph hash in that transaction. Raises StoreConflictError when the store is lost."""
+        rows = tx.run("run.delta", id=STORE_ID, run_id=self.run_id, seq=self.seq, sum=change.to_bytes(), counted=False)
+        if not rows or rows[0]["held"] != 1:
+            self.lost.set()
+            raise StoreConflictError(
+                f"Run {self.seq} no longer holds the store; another writer took over.", hint=f"Resume it: --resume {self.seq}.")
+
+    def start_heartbeat(self) -> None:
+        """Renew the lease until the run ends."""
+        self._thread = threading.Thread(target=self._beat, name=f"lease-{self.seq}", daemon=True)
+        self._thread.start()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self.lease_seconds / 4):
+            try:
+                rows, _ = self.database.write(lambda tx: tx.run(
+                    "run.renew", id=STORE_ID, run_id=self.run_id, seconds=self.lease_seconds, counted=False))
+            except ProvenanceError:
+                continue  # the database is away; the next transaction of the run reports it
+            if not rows or rows[0]["held"] != 1:
+                self.lost.set()
+                return
+
+    def end(self, status: str, counts: Mapping[str, Any]) -> dict[str, Any]:
+        """Seal the run: fold its deltas, compute graph hash and digest, let the store go. Returns the run record."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+        def work(tx: Transaction) -> dict[str, Any]:
+            store = _lock(tx)[0]
+            if store.get("writer") != self.run_id:
+                raise StoreConflictError(f"Run {self.seq} no longer holds the store; another writer sealed it.",
+                                         hint=f"Resume it: --resume {self.seq}.")
+            return _seal(tx, store, self.record, status, counts)
+
+        record, _ = self.database.write(work, metadata=self.metadata)
+        return record
+
+
+def begin(
+    database: Database, start: RunStart, *, policies: PolicyLattice, lease_seconds: float = 60.0, wait_seconds: float = 600.0,
+    notify: Notify = lambda _: None,
+) -> Run:
+    """Take the store and open a run. `policies` becomes the store's order only if the store has none yet.
+
+    Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it.
+    """
+    deadline = time.monotonic() + wait_seconds
+    told = ""
+    while True:
+        run, busy = _try_begin(database, start, policies, lease_seconds)
+        if run is not None:
+            run.start_heartbeat()
+            return run
+        if busy != told:
+            notify(busy)
+            told = busy
+        if time.monotonic() >= deadline:
+            raise StoreConflictError(busy, hint="Try again when it has finished.")
+        time.sleep(0.25)
+
+
+def _try_begin(database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float) -> tuple[Run | None, str]:
+    run_id = str(uuid.uuid4())
+    trace_id = start.trace_id or uuid.uuid4().hex
+
+    def work(tx: Transaction) -> tuple[Run | None, str]:
+        store, clock = _lock(tx)
+        if store.get("writer"):
+            if not _abandoned(store, clock):
+                return None, (f"Run {store['writer_seq']} (process {store.get('writer_pid')} on {store.get('writer_host')}) is "
+                              "writing; waiting for it.")
+            if tx.run("run.transactions", run_id=store["writer"]):
+                return None, f"Run {store['writer_seq']} was abandoned; waiting for its last transaction."
+            abandoned = tx.run("run.by_seq", seq=store["writer_seq"])[0]["run"]
+            _seal(tx, store, abandoned, "interrupted", {})
+            store = _lock(tx)[0]
+        seq = int(store.get("head_seq", 0)) + 1
+        order = stored_policies(store) or policies
+        record = {
+            "seq": seq, "run_id": run_id, "trace_id": trace_id, "actor": start.actor, "kind": start.kind,
+            "pipeline": start.pipeline, "version": start.version, "started_at": now(), "status": "running",
+            "counts": "{}", "inputs": json.dumps([dict(i) for i in start.inputs], sort_keys=True), "policies_hash": order.hash,
+        }
+        if start.resumes is not None:
+            record["resumes"] = start.resumes
+        tx.run("run.begin", id=STORE_ID, run=record, store={
+            "writer": run_id, "writer_seq": seq, "writer_host": socket.gethostname(), "writer_pid": os.getpid(),
+            "lease_until": clock + timedelta(seconds=lease_seconds), "head_seq": seq,
+            "policies": json.dumps(order.as_json(), sort_keys=True), "policies_hash": order.hash,
+            "sum": store.get("sum", EMPTY_SUM), "graph_hash": store.get("graph_hash", graph_hash(EMPTY_SUM)),
+        }, counted=False)
+        return Run(database, seq, run_id, trace_id, record, order, lease_seconds), ""
+
+    result, _ = database.write(work, metadata={"run_id": run_id, "app": "graphrag-provenance"})
+    return result
+
+
+def _lock(tx: Transaction) -> tuple[dict[str, Any], datetime]:
+    row = tx.run("run.lock", id=STORE_ID, counted=False)[0]
+    clock: datetime = row["now"]
+    return row["store"], clock
+
+
+def _abandoned(store: Mapping[str, Any], clock: datetime) -> bool:
+    if store["lease_until"] <= clock:
+        return True
+    return store.get("writer_host") == socket.gethostname() and not _alive(int(store.get("writer_pid", 0)))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _seal(tx: Transaction, store: Mapping[str, Any], record: Mapping[str, Any], status: str, counts: Mapping[str, Any]) -> dict[str, Any]:
+    total = MultisetHash(store.get("sum", EMPTY_SUM))
+    for row in tx.run("run.fold", seq=record["seq"], counted=False):
+        total.combine(MultisetHash(row["sum"]))
+    ended = {
+        **record, "finished_at": now(), "status": status, "counts": json.dumps(counts, sort_keys=True),
+        "graph_hash": total.graph_hash(), "previous": store.get("digest"),
+    }
+    ended["digest"] = run_digest(run_json(ended))
+    tx.run("run.end", id=STORE_ID, seq=record["seq"], run=ended, store={
+        "writer": None, "writer_host": None, "writer_pid": None, "lease_until": None,
+        "sum": total.to_bytes(), "graph_hash": ended["graph_hash"], "digest": ended["digest"],
+    }, counted=False)
+    return run_json(ended)
+
+
+def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A run record as it is hashed and printed: instants as ISO text, counts and inputs as values."""
+    values = {name: format_instant(value) if isinstance(value, datetime) else value for name, value in record.items()}
+    for name in ("counts", "inputs"):
+        if isinstance(values.get(name), str):
+            values[name] = json.loads(values[name])
+    return values
+
+
+def store_state(database: Database) -> dict[str, Any] | None:
+    """The store's own record, or None for a store that nothing was ever written to."""
+    rows = database.read("store.state", id=STORE_ID)
+    return rows[0]["store"] if rows else None
+
+
+def stored_policies(store: Mapping[str, Any] | None) -> PolicyLattice | None:
+    """The order of policies that the store applies, or None before the first run."""
+    if not store or not store.get("policies"):
+        return None
+    return lattice(json.loads(store["policies"]), "the store's policies")

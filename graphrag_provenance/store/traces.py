@@ -1,0 +1,238 @@
+"""Tracing a claim through the graph (spec 4, trace; spec 2, reading).
+
+Owns: which stored queries a question needs and in which order. Usually one round trip: ends, chain and evidence come
+together. Only a question that stays open costs more: one look-up if a name is not an id, and one statement that asks the
+same question again without one condition at a time, over the edges the reader may see, to say why.
+
+The order of policies may change between two reads: each answer carries its hash, and an answer read under another order
+than the reader's clearances were closed by is thrown away and asked for again.
+
+Coherence: where the question names no environment (region) and the chain found mixes two, each of the values found is
+tried as if it had been named, and then the rest of the graph without them; the shortest coherent chain wins. At most
+_MOST_SEARCHES searches; past that the answer is `truncated`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from graphrag_provenance.errors import StoreConflictError, StoreTimeoutError
+from graphrag_provenance.model.identifiers import relationship_type
+from graphrag_provenance.model.instants import now
+from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.queries.bounds import bounded
+from graphrag_provenance.rules.answers import Audience, Rejected, Trace
+from graphrag_provenance.rules.chains import (
+    ANYTHING,
+    CONDITIONS,
+    Address,
+    Chain,
+    Conditions,
+    Failure,
+    Item,
+    Question,
+    Reason,
+    Step,
+    conditions,
+    failures,
+    mixed,
+    reason_of,
+    stated,
+)
+from graphrag_provenance.store.database import Database, Row
+from graphrag_provenance.store.readers import Visibility, require_role, visibility
+
+_MOST_SEARCHES = 24
+_MOST_RELOADS = 3
+
+
+def trace(
+    database: Database, question: Question, reader: Reader, *, granted: Collection[str] = frozenset(),
+    trace_id: str | None = None, audience: Audience = "reader",
+) -> Trace:
+    """The answer to one question for one reader. `granted`: keys of the live access references granted now.
+
+    Raises AccessDeniedError for the auditor's view without that role, ConfigurationError for an unknown clearance, and
+    StoreError when the store cannot be read; a search that runs out of time is an answer with `truncated`.
+    """
+    if audience == "auditor":
+        require_role(reader, Role.AUDITOR, action="The auditor's view")
+    search = _Search(database, question, reader, frozenset(granted))
+    try:
+        reason, chain, rejected = search.answer(audit=audience == "auditor")
+    except StoreTimeoutError:
+        reason, chain, rejected, search.truncated = Reason.NO_PATH, None, (), True
+    return Trace(
+        question, trace_id or secrets.token_hex(16), reason, search.generation,
+        () if chain is None else (chain,), search.truncated, rejected)
+
+
+class _Search:
+    """One question being answered: its ends, what was read so far and the budget left."""
+
+    def __init__(self, database: Database, question: Question, reader: Reader, granted: frozenset[str]) -> None:
+        self._database, self._question, self._reader, self._granted = database, question, reader, granted
+        self._view: Visibility = visibility(database, reader, granted)
+        self._ends: tuple[Address, Address] = (question.source, question.target)
+        self._left = _MOST_SEARCHES
+        self.generation = 0
+        self.truncated = False
+
+    def answer(self, *, audit: bool) -> tuple[Reason | None, Chain | None, tuple[Rejected, ...]]:
+        asked = conditions(self._question, now())
+        row = self._ask([asked])[0]
+        if not (row["source_visible"] and row["target_visible"]):
+            unknown = self._resolve(row)
+            if unknown is not None:
+                hidden = self._hidden(asked) if audit else ()
+                return (Reason.ACCESS if _only_access(hidden) else unknown), None, hidden
+            row = self._ask([asked])[0]
+        chain, incoherent = self._coherent(asked, self._sound(row, asked))
+        if chain is not None:
+            return None, chain, ()
+        reason, candidates = self._why(asked)
+        if incoherent is not None and reason is Reason.NO_PATH:
+            reason = incoherent
+        if not audit:
+            return reason, None, ()
+        hidden = self._hidden(asked)
+        return (Reason.ACCESS if _only_access(hidden) else reason), None, (*candidates, *hidden)
+
+    def _ask(self, wanted: Sequence[Conditions]) -> list[Row]:
+        """One round trip: a row for each set of conditions."""
+        for _ in range(_MOST_RELOADS):
+            self._left -= 1
+            rows = self._database.read(
+                bounded(f"path.{self._form}", self._question.hops),
+                questions=[self._parameters(number, one) for number, one in enumerate(wanted)])
+            if rows[0]["policies_hash"] == self._view.policies_hash:
+                self.generation = rows[0]["generation"] or 0
+                return rows
+            self._view = visibility(self._database, self._reader, self._granted, fresh=True)
+        raise StoreConflictError("The policy order changes while it is read.", hint="Ask again when the policy run has ended.")
+
+    @property
+    def _form(self) -> str:
+        if self._question.sequence:
+            return "sequence" if self._question.directed else "sequence_undirected"
+        return "directed" if self._question.directed else "undirected"
+
+    def _parameters(self, number: int, asked: Conditions) -> dict[str, Any]:
+        (source_type, source_id), (target_type, target_id) = self._ends
+        question = self._question
+        return {
+            **self._view.params(), "number": number,
+            "source_type": source_type, "source_id": source_id, "target_type": target_type, "target_id": target_id,
+            "types": [relationship_type(name) for name in question.relations] or None,
+            "sequence": [relationship_type(name) for name in question.sequence],
+            "environment": asked.environment, "region": asked.region, "at": asked.at,
+            "require_current": asked.require_current, "allow_disputed": asked.allow_disputed,
+            "not_environments": list(asked.not_environments) or None, "not_regions": list(asked.not_regions) or None,
+        }
+
+    def _failures(self, chain: Chain, asked: Conditions, *, unproved: bool = False) -> tuple[Failure, ...]:
+        view = self._view
+        return failures(chain, self._question, asked, view.tenant, view.allowed, view.granted, ends=self._ends, unproved=unproved)
+
+    def _sound(self, row: Row, asked: Conditions) -> Chain | None:
+        """The chain of a row, if the second check agrees that it holds under these conditions."""
+        chain = _chain(row)
+        return chain if chain is not None and not self._failures(chain, asked) else None
+
+    def _resolve(self, row: Row) -> Reason | None:
+        """Names that are not visible ids → ids, over aliases; the reason if that fails."""
+        sides = [number for number, seen in enumerate((row["source_visible"], row["target_visible"])) if not seen]
+        found = self._database.read(
+            "path.aliases", **self._view.params(),
+            ends=[{"number": side, "type": self._ends[side][0], "lookup": self._ends[side][1]} for side in sides])
+        ends, reasons = list(self._ends), set()
+        for side in sides:
+            certain = [r["id"] for r in found if r["number"] == side and not r["guessed"]]
+            if len(certain) == 1:
+                ends[side] = (ends[side][0], certain[0])
+            elif certain:
+                reasons.add(Reason.ENTITY_JOIN)
+            else:
+                reasons.add(Reason.ALIAS_GUESSED if any(r["number"] == side for r in found) else Reason.UNKNOWN_ENTITY)
+        self._ends = (ends[0], ends[1])
+        return next((reason for reason in Reason if reason in reasons), None)
+
+    def _coherent(self, asked: Conditions, chain: Chain | None) -> tuple[Chain | None, Reason | None]:
+        """The chain itself if its hops agree on where they hold, else the shortest that does; else what they disagree on."""
+        scope = None if chain is None else mixed(chain)
+        if chain is None or scope is None:
+            return chain, None
+        values = stated(chain, scope)
+        if scope is Reason.ENVIRONMENT:
+            tries = [replace(asked, environment=v) for v in values]
+            tries.append(replace(asked, not_environments=(*asked.not_environments, *values)))
+        else:
+            tries = [replace(asked, region=v) for v in values]
+            tries.append(replace(asked, not_regions=(*asked.not_regions, *values)))
+        if self._left <= 0:
+            self.truncated = True
+            return None, scope
+        rows = self._ask(tries)
+        found = [self._coherent(one, self._sound(row, one))[0] for one, row in zip(tries, rows, strict=True)]
+        best = min((one for one in found if one is not None), key=lambda one: len(one.steps), default=None)
+        return best, None if best else scope
+
+    def _why(self, asked: Conditions) -> tuple[Reason, tuple[Rejected, ...]]:
+        """The reason, and the candidate chains with the hops at which they fail."""
+        relaxed = {reason: one for reason in CONDITIONS if (one := asked.without(reason)) is not None}
+        wanted = [*relaxed.values(), ANYTHING]
+        chains = [self._sound(row, one) for row, one in zip(self._ask(wanted), wanted, strict=True)]
+        alone = {
+            reason: chain is not None and (mixed(chain) in (None, reason) or self._coherent(one, chain)[0] is not None)
+            for (reason, one), chain in zip(relaxed.items(), chains, strict=False)}
+        last = chains[-1]
+        together = [f.constraint for f in self._failures(last, asked)] if last else []
+        if last is not None and (scope := mixed(last)) is not None:
+            together.append(scope)
+        distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in chains if c is not None}
+        return reason_of(alone, together), tuple(Rejected(c, self._rejections(c, asked)) for c in distinct.values())
+
+    def _rejections(self, chain: Chain, asked: Conditions, *, unproved: bool = False) -> tuple[Failure, ...]:
+        scope = mixed(chain)
+        whole = (Failure(0, None, scope),) if scope else ()
+        return (*self._failures(chain, asked, unproved=unproved), *whole)
+
+    def _hidden(self, asked: Conditions) -> tuple[Rejected, ...]:
+        """For auditors: candidate chains over edges that the reader may not see, without their evidence."""
+        rows = self._database.read(
+            bounded(f"path.audit_{self._form}", self._question.hops),
+            questions=[self._parameters(number, one) for number, one in enumerate((asked, ANYTHING))])
+        found = (chain for row in rows if (chain := _chain(row)) is not None)
+        distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in found}
+        rejected = (Rejected(c, self._rejections(c, asked, unproved=True)) for c in distinct.values())
+        return tuple(r for r in rejected if any(f.constraint == Reason.ACCESS for f in r.failures))
+
+
+def _only_access(hidden: Sequence[Rejected]) -> bool:
+    return any(all(f.constraint == Reason.ACCESS for f in one.failures) for one in hidden)
+
+
+def _chain(row: Row) -> Chain | None:
+    if not row["chains"]:
+        return None
+    found = row["chains"][0]
+    return Chain(tuple(found["entities"]), tuple(_step(step) for step in found["steps"]))
+
+
+def _step(row: Row) -> Step:
+    source, target = row["source"], row["target"]
+    return Step(
+        row["edge"], row["type"], row["relation"], tuple(row["declared"] or ()),
+        (source["tenant"], source["type"], source["id"]), (target["tenant"], target["type"], target["id"]), row["forward"],
+        tuple(item(one) for one in row["evidence"]))
+
+
+def item(row: Row) -> Item:
+    """One evidence item as the stored queries return it."""
+    own, reference = row["policy"], row["reference"]
+    return Item(
+        row, (*row["statements"], *(() if own is None else (own,))),
+        (*row["references"], *(() if reference is None else (reference,))), frozenset(row["tenants"]))
