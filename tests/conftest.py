@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import neo4j
 import pytest
 from pydantic import SecretStr
@@ -22,6 +23,10 @@ from graphrag_provenance.config import load_settings
 from graphrag_provenance.server.local import LocalServer
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Connection, Database
+
+# A busy machine is not a fault of the rule under test.
+hypothesis.settings.register_profile("gprov", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("gprov")
 
 Cypher = Callable[..., list[dict[str, Any]]]
 
