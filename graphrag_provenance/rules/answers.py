@@ -143,14 +143,17 @@ def item_json(item: Item) -> Json:
         "url": content["url"],
         "head_revision": content["head"],
         "is_stale": item.stale,
-        "run": {"seq": run.get("seq"), "pipeline": run.get("pipeline"), "version": run.get("version"), "at": instant(run.get("at"))},
+        "run": {**{name: run.get(name) for name in ("seq", "pipeline", "version")}, "at": instant(run.get("at"))},
     }
 
 
 def in_order(items: Iterable[Item]) -> list[Item]:
     """Current before stale, then by document and place: the same evidence always reads the same."""
-    return sorted(items, key=lambda i: (
-        i.stale, i.content["doc"], i.content["chunk"], i.content["span"] or [], i.content["quote_hash"] or "", i.content["polarity"]))
+    def place(item: Item) -> tuple[object, ...]:
+        content = item.content
+        return (item.stale, content["doc"], content["chunk"], content["span"] or [], content["quote_hash"] or "", content["polarity"])
+
+    return sorted(items, key=place)
 
 
 def citations(chains: Iterable[Chain]) -> list[Json]:
