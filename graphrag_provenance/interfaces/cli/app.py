@@ -102,16 +102,10 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _gprov(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
-    log_level: Annotated[
-        str, typer.Option("--log-level", help="debug, info, warning or error.", metavar="LEVEL")
-    ] = "warning",
-    log_format: Annotated[
-        str, typer.Option("--log-format", help="console, or json for programs.", metavar="FORMAT")
-    ] = "console",
+    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.", metavar="LEVEL")] = "warning",
+    log_format: Annotated[str, typer.Option("--log-format", help="console, or json for programs.", metavar="FORMAT")] = "console",
 ) -> None:
     """A provenance store for GraphRAG edges on Neo4j: every relation with its evidence, its access and its history."""
     import_module("graphrag_provenance.interfaces.cli.logs").configure(log_level, log_format)

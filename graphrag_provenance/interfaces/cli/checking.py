@@ -27,7 +27,7 @@ def verify(home: Home = None, workspace: Workspace = None, format: FormatOption 
         fields({name: value for name, value in body.items() if name not in ("schema", "violations")})
         if violations:
             typer.echo()
-            table(violations, ("invariant", "ids"))
+            table(violations, ("invariant", "message", "ids"))
     if not report.ok:
         say(f"The store breaks {len(violations)} invariant{'' if len(violations) == 1 else 's'}.")
         raise typer.Exit(1)

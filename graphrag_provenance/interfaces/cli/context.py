@@ -71,9 +71,7 @@ def reader_for(
     told = _read_reader_file(file) if file is not None else _ReaderFile()
     clearances = list(clearance or ()) or (settings.clearance if told.clearances is None else told.clearances)
     if not clearances:
-        raise InputError(
-            "A read needs a clearance.", hint="Name one with --clearance, for example --clearance internal."
-        )
+        raise InputError("A read needs a clearance.", hint="Name one with --clearance, for example --clearance internal.")
     roles = [Role(name) for name in role or told.roles or [Role.READER]]
     return Reader(
         principal=principal or told.principal or settings.principal or default_actor(settings),

@@ -46,9 +46,7 @@ Clearance = Annotated[
 ]
 Principal = Annotated[
     str | None,
-    typer.Option(
-        "--principal", help="Who reads. Default: the operating system's user.", rich_help_panel=_READER, metavar="NAME"
-    ),
+    typer.Option("--principal", help="Who reads. Default: the operating system's user.", rich_help_panel=_READER, metavar="NAME"),
 ]
 RoleOption = Annotated[
     list[RoleName] | None,
@@ -82,4 +80,4 @@ Workspace = Annotated[
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the data.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Most rows to print.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Most rows to print.")]

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.text import Text
 
-from graphrag_provenance.interfaces.cli.render import console, plain
+from graphrag_provenance.interfaces.cli.render import address_of, console, plain
 
 REASONS = {
     "unknown-entity": "an end of the claim is no entity that this reader can see",
@@ -44,25 +44,52 @@ _DRAWN = _Glyphs("│", "▼", "▲", "•", "→", "§", "–")
 _ASCII = _Glyphs("|", "v", "^", "*", "->", "section", "-")
 
 
-def draw(trace: Mapping[str, Any], *, source: str, target: str, asked: Mapping[str, str | None]) -> None:
-    """Prints the trace. `source`, `target`, `asked` (scope and reader) are what the person typed."""
-    glyphs = _DRAWN if "utf" in (sys.stdout.encoding or "").lower() else _ASCII
-    out = _Pen(glyphs)
-    out.line(("claim   ", "dim"), (f"{plain(source)} {glyphs.arrow} {plain(target)}", "bold"))
-    told = [f"{name} {plain(value)}" for name, value in asked.items() if value]
-    if told:
-        out.line(("asked   ", "dim"), ", ".join(told))
+def draw(trace: Mapping[str, Any], *, tenant: str, clearances: Sequence[str]) -> None:
+    """Prints a trace. `tenant` and `clearances` are what the person asked with, and are shown as such."""
+    out = _Pen(_DRAWN if "utf" in (sys.stdout.encoding or "").lower() else _ASCII)
+    _draw_claim(out, trace["claim"], tenant, clearances)
     _draw_state(out, trace)
-    titles = {c.get("doc"): c.get("doc_title") for c in trace.get("citations") or () if c.get("doc_title")}
-    paths: Sequence[Mapping[str, Any]] = trace.get("paths") or ()
-    for number, path in enumerate(paths, 1):
-        count = len(path.get("steps") or ())
-        name = "path" if len(paths) == 1 else f"path {number} of {len(paths)}"
+    for number, path in enumerate(trace["paths"], 1):
+        count = len(path["steps"])
+        name = "path" if len(trace["paths"]) == 1 else f"path {number} of {len(trace['paths'])}"
         out.line()
         out.line((f"{name}, {count} hop{'' if count == 1 else 's'}", "bold"))
-        _draw_path(out, path, titles)
+        _draw_path(out, path)
     _draw_rejected(out, trace.get("rejected_chains") or ())
-    _draw_citations(out, trace.get("citations") or ())
+    _draw_citations(out, trace["citations"])
+
+
+def draw_edge(edge: Mapping[str, Any]) -> None:
+    """Prints one edge with its evidence, or with its history (`edge show`, `edge history`)."""
+    out = _Pen(_DRAWN if "utf" in (sys.stdout.encoding or "").lower() else _ASCII)
+    out.line(("edge    ", "dim"), (plain(edge["edge_id"]), "bold"))
+    ends = (address_of(edge["source"]), plain(edge["relation"]), address_of(edge["target"]))
+    out.line(("says    ", "dim"), f" {out.glyphs.arrow} ".join(ends))
+    state = [plain(edge["state"])]
+    if edge["state"] == "published":
+        state.append("current" if edge["current"] else "rests on replaced revisions only")
+    state += ["disputed"] if edge["disputed"] else []
+    out.line(("state   ", "dim"), (", ".join(state), "bold green" if edge["state"] == "published" else "bold yellow"))
+    told = {
+        "holds": _scope(edge["scope"]),
+        "trust": None if edge["confidence"] is None else f"confidence {edge['confidence']:g}",
+        "by": [f"{by['pipeline']} {by['version']}" for by in edge.get("extracted_by") or ()],
+        "reasons": edge.get("reasons"),
+        "policies": edge.get("policies"),
+        "acl": edge.get("acl"),
+        "more": edge["attributes"],
+    }
+    for name, value in told.items():
+        if value:
+            out.line((f"{name:<8}", "dim"), plain(value))
+    for item in edge.get("evidence") or ():
+        _draw_evidence(out, item, "")
+    for item in edge.get("history") or ():
+        _draw_evidence(out, item, "")
+        ended = item["retired_by"]
+        until = "still active" if item["until"] is None else f"retired by run {item['until']}"
+        by = f" of {plain(ended['pipeline'])} {plain(ended['version'])} at {plain(ended['at'])}" if ended else ""
+        out.line("    ", f"added by run {plain(item['since'])}, {until}{by}")
 
 
 class _Pen:
@@ -76,94 +103,104 @@ class _Pen:
         self._console.print(Text.assemble(*parts), soft_wrap=True)
 
 
+def _draw_claim(out: _Pen, claim: Mapping[str, Any], tenant: str, clearances: Sequence[str]) -> None:
+    out.line(("claim   ", "dim"), (f"{address_of(claim['from'])} {out.glyphs.arrow} {address_of(claim['to'])}", "bold"))
+    scope = claim["scope"]
+    relations = f" {out.glyphs.arrow} ".join(map(plain, claim["relations"])) if claim["exact_sequence"] else None
+    told = {
+        "tenant": tenant,
+        "cleared for": clearances,
+        "environment": scope["environment"],
+        "region": scope["region"],
+        "at": scope["at"],
+        "exactly": relations,
+        "over": None if claim["exact_sequence"] else claim["relations"],
+    }
+    shown = [f"{name} {plain(value)}" for name, value in told.items() if value]
+    shown += [] if claim["directed"] else ["in both directions"]
+    shown += [] if scope["require_current"] else ["replaced revisions accepted"]
+    out.line(("asked   ", "dim"), ", ".join(shown))
+
+
 def _draw_state(out: _Pen, trace: Mapping[str, Any]) -> None:
-    state, reason = str(trace.get("state")), trace.get("reason")
-    colour = "bold green" if state == "supported" else "bold yellow"
+    reason = trace["reason"]
     why = f" ({plain(reason)})" if reason else ""
-    out.line(("state   ", "dim"), (plain(state) + why, colour))
+    out.line(("state   ", "dim"), (plain(trace["state"]) + why, "bold yellow" if reason else "bold green"))
     if reason:
-        out.line(("means   ", "dim"), REASONS.get(str(reason), "see the documentation of this reason"))
-    if trace.get("truncated"):
+        out.line(("means   ", "dim"), REASONS.get(reason, "see the documentation of this reason"))
+    if trace["truncated"]:
         out.line(("note    ", "dim"), "the search hit its bound; a chain may exist that it did not reach")
-    out.line(("graph   ", "dim"), f"generation {plain(trace.get('generation'))}, trace {plain(trace.get('trace_id'))}")
+    out.line(("graph   ", "dim"), f"generation {trace['generation']}, trace {trace['trace_id']}")
 
 
-def _draw_path(out: _Pen, path: Mapping[str, Any], titles: Mapping[Any, Any]) -> None:
-    entities = [_entity(entity) for entity in path.get("entities") or ()]
-    steps: Sequence[Mapping[str, Any]] = path.get("steps") or ()
-    for number, step in enumerate(steps):
-        before = entities[number] if number < len(entities) else _entity(step.get("source"))
-        out.line("  ", (before, "bold cyan"))
-        _draw_step(out, step, titles)
-    if steps:
-        after = entities[len(steps)] if len(steps) < len(entities) else _entity(steps[-1].get("target"))
-        out.line("  ", (after, "bold cyan"))
-    else:
-        for entity in entities:
-            out.line("  ", (entity, "bold cyan"))
+def _draw_path(out: _Pen, path: Mapping[str, Any]) -> None:
+    steps = path["steps"]
+    for number, entity in enumerate(path["entities"]):
+        out.line("  ", (_entity(entity), "bold cyan"))
+        if number < len(steps):
+            _draw_step(out, steps[number])
 
 
-def _draw_step(out: _Pen, step: Mapping[str, Any], titles: Mapping[Any, Any]) -> None:
-    forward = step.get("forward", True)
+def _draw_step(out: _Pen, step: Mapping[str, Any]) -> None:
+    forward = step["forward"]
     bar = f"  {out.glyphs.line} "
-    out.line(
-        bar if forward else f"  {out.glyphs.up} ",
-        (plain(step.get("relation")), "bold"),
-        "  ",
-        (plain(step.get("edge_id")), "dim"),
-    )
-    told = [part for part in (_scope(step.get("scope") or {}, out.glyphs), _confidence(step), _currency(step)) if part]
+    named = (plain(step["relation"]), "bold"), "  ", (plain(step["edge_id"]), "dim")
+    out.line(bar if forward else f"  {out.glyphs.up} ", *named)
+    told = [_scope(step["scope"])]
+    if step["confidence"] is not None:
+        told.append(f"confidence {step['confidence']:g}")
+    if not step["current"]:
+        told.append("rests on replaced revisions only")
+    told += [f"extracted by {plain(by['pipeline'])} {plain(by['version'])}" for by in step["extracted_by"]]
     if step.get("policies"):
         told.append(f"policies {plain(step['policies'])}")
-    if told:
-        out.line(bar, "  ", ", ".join(told))
-    for item in step.get("evidence") or ():
-        _draw_evidence(out, item, titles, bar)
+    out.line(bar, "  ", ", ".join(told))
+    for item in step["evidence"]:
+        _draw_evidence(out, item, bar)
     out.line(f"  {out.glyphs.down if forward else out.glyphs.line}")
 
 
-def _draw_evidence(out: _Pen, item: Mapping[str, Any], titles: Mapping[Any, Any], bar: str) -> None:
-    doc = item.get("doc")
-    title = item.get("doc_title") or item.get("title") or titles.get(doc)
-    stale = item.get("is_stale")
-    head = item.get("head_revision")
+def _draw_evidence(out: _Pen, item: Mapping[str, Any], bar: str) -> None:
+    stale, head = item["is_stale"], item["head_revision"]
     standing = f"stale, now {plain(head)}" if stale and head else "stale" if stale else "current"
-    refutes = item.get("polarity") == "refutes"
+    refutes = item["polarity"] == "refutes"
     out.line(
-        bar,
-        f"  {out.glyphs.item} ",
+        (f"{bar}  {out.glyphs.item} ", ""),
         ("REFUTES " if refutes else "", "bold red"),
-        (f"{plain(title)}, " if title else "", ""),
-        (plain(doc), "bold"),
+        f"{plain(item['doc_title'])}, " if item["doc_title"] else "",
+        (plain(item["doc"]), "bold"),
         (f" ({standing})", "yellow" if stale else "green"),
     )
-    place = [f"chunk {plain(item.get('chunk'))}"]
-    if item.get("section_path"):
-        section = " > ".join(plain(part) for part in item["section_path"])
-        place.insert(0, f"{out.glyphs.of} {section}")
-    span = item.get("span")
-    if span:
-        place.append(f"characters {span[0]}{out.glyphs.dash}{span[1]}")
-    out.line(bar, "    ", ", ".join(place))
-    quote = item.get("quote_hash")
+    place = [f"chunk {plain(item['chunk'])}"]
+    if item["section_path"]:
+        place.insert(0, f"{out.glyphs.of} {' > '.join(map(plain, item['section_path']))}")
+    if item["span"]:
+        place.append(f"characters {item['span'][0]}{out.glyphs.dash}{item['span'][1]}")
+    out.line(f"{bar}    ", ", ".join(place))
+    quote = item["quote_hash"]
     if quote:
-        out.line(bar, "    ", f"quote {_short(str(quote))}  ", (plain(quote), "dim"))
+        out.line(f"{bar}    ", f"quote {plain(quote.partition(':')[2][:8])}  ", (plain(quote), "dim"))
     else:
-        out.line(bar, "    ", ("no quote hash stated", "dim"))
-    by = _run(item)
-    if by:
-        out.line(bar, "    ", (by, "dim"))
-    if item.get("url"):
-        out.line(bar, "    ", (plain(item["url"]), "dim"))
+        out.line(f"{bar}    ", ("no quote hash stated", "dim"))
+    run = item["run"]
+    if run["seq"] is not None:
+        loaded = f"run {run['seq']} of {plain(run['pipeline'])} {plain(run['version'])} at {plain(run['at'])}"
+        out.line(f"{bar}    ", (loaded, "dim"))
+    if item["url"]:
+        out.line(f"{bar}    ", (plain(item["url"]), "dim"))
 
 
 def _draw_rejected(out: _Pen, chains: Sequence[Mapping[str, Any]]) -> None:
     if not chains:
         return
     out.line()
-    out.line((f"rejected chains, {len(chains)}", "bold"))
+    out.line(("rejected chains", "bold"))
     for chain in chains:
-        out.line(f"  {out.glyphs.item} ", plain(chain))
+        hops = f" {out.glyphs.arrow} ".join(address_of(entity) for entity in chain["entities"])
+        out.line(f"  {out.glyphs.item} ", hops)
+        for failure in chain["failures"]:
+            where = f"hop {failure['hop']}, {plain(failure['edge_id'])}" if failure["edge_id"] else "the chain as a whole"
+            out.line("      ", f"{plain(failure['constraint'])}: {where}")
 
 
 def _draw_citations(out: _Pen, citations: Sequence[Mapping[str, Any]]) -> None:
@@ -172,53 +209,17 @@ def _draw_citations(out: _Pen, citations: Sequence[Mapping[str, Any]]) -> None:
     out.line()
     out.line(("sources", "bold"))
     for citation in citations:
-        section = citation.get("section")
-        if isinstance(section, list | tuple):
-            section = " > ".join(plain(part) for part in section)
-        parts = [plain(citation[key]) for key in ("doc_title", "doc") if citation.get(key)]
-        parts += [plain(part) for part in (section, citation.get("url")) if part]
-        out.line(f"  [{plain(citation.get('n'))}] ", ", ".join(parts))
+        parts = [plain(citation[key]) for key in ("doc_title", "doc", "section", "url") if citation[key]]
+        out.line(f"  [{citation['n']}] ", ", ".join(parts))
 
 
-def _entity(value: object) -> str:
-    if isinstance(value, Mapping):
-        address = f"{plain(value.get('type'))}:{plain(value.get('id'))}"
-        name = value.get("name")
-        return address if name in (None, "", value.get("id")) else f"{address}  {plain(name)}"
-    return plain(value)
+def _entity(entity: Mapping[str, Any]) -> str:
+    name = entity["name"]
+    return address_of(entity) if name in (None, "", entity["id"]) else f"{address_of(entity)}  {plain(name)}"
 
 
-def _scope(scope: Mapping[str, Any], glyphs: _Glyphs) -> str:
-    told = [plain(scope[key]) for key in ("environment", "region") if scope.get(key)]
-    if scope.get("valid_from"):
-        told.append(f"from {plain(scope['valid_from'])}")
-    if scope.get("valid_to"):
-        told.append(f"until {plain(scope['valid_to'])}")
+def _scope(scope: Mapping[str, Any]) -> str:
+    told = [plain(scope[key]) for key in ("environment", "region") if scope[key]]
+    told += [f"from {plain(scope['valid_from'])}"] if scope["valid_from"] else []
+    told += [f"until {plain(scope['valid_to'])}"] if scope["valid_to"] else []
     return ", ".join(told) or "holds everywhere"
-
-
-def _confidence(step: Mapping[str, Any]) -> str:
-    value = step.get("confidence")
-    return "" if value is None else f"confidence {value:g}"
-
-
-def _currency(step: Mapping[str, Any]) -> str:
-    return "rests on a replaced revision" if step.get("current") is False else ""
-
-
-def _short(quote_hash: str) -> str:
-    return plain(quote_hash.partition(":")[2][:8])
-
-
-def _run(item: Mapping[str, Any]) -> str:
-    run: Mapping[str, Any] = item.get("run") or {}
-    extracted: Mapping[str, Any] = item.get("extracted_by") or {}
-    parts = []
-    if extracted.get("pipeline"):
-        parts.append(f"extracted by {plain(extracted['pipeline'])} {plain(extracted.get('version') or '')}".strip())
-    if run.get("seq") is not None:
-        by = " ".join(plain(run[key]) for key in ("pipeline", "version") if run.get(key))
-        parts.append(
-            f"run {run['seq']}" + (f" of {by}" if by else "") + (f" at {plain(run['at'])}" if run.get("at") else "")
-        )
-    return ", ".join(parts)

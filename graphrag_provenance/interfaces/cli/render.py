@@ -7,6 +7,7 @@ Colour only on a terminal and without NO_COLOR. Leaves to others: which data (`s
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,15 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 def console() -> Console:
     """A console on stdout that never wraps or cuts what goes to a file or a pipe."""
     terminal = sys.stdout.isatty()
-    return Console(file=sys.stdout, width=None if terminal else _WIDE, highlight=False, markup=False, emoji=False)
+    styled = terminal and not os.environ.get("NO_COLOR")
+    return Console(
+        file=sys.stdout,
+        width=None if terminal else _WIDE,
+        color_system="auto" if styled else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
 
 
 def plain(value: object) -> str:
@@ -36,6 +45,11 @@ def plain(value: object) -> str:
     if text.isprintable():
         return text
     return "".join(_visible(character) for character in text)
+
+
+def address_of(entity: Mapping[str, Any]) -> str:
+    """`Type:id`, as commands take it, safe to print."""
+    return f"{plain(entity['type'])}:{plain(entity['id'])}"
 
 
 def _visible(character: str) -> str:
@@ -69,14 +83,12 @@ def print_lines(values: Iterable[object]) -> None:
         sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str) + "\n")
 
 
-def table(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, titles: Mapping[str, str] | None = None
-) -> None:
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, titles: Mapping[str, str] | None = None) -> None:
     """Rows under the given columns; a column that no row fills is left out."""
     shown = [name for name in columns if any(row.get(name) not in (None, [], "") for row in rows)] or list(columns[:1])
     drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for name in shown:
-        numbers = all(isinstance(row.get(name), int | float) for row in rows if row.get(name) is not None)
+        numbers = all(type(row.get(name)) in (int, float) for row in rows if row.get(name) is not None)
         title = (titles or {}).get(name, name.replace("_", " "))
         drawn.add_column(title, justify="right" if numbers else "left", overflow="fold")
     for row in rows:
@@ -98,9 +110,7 @@ def fields(values: Mapping[str, Any], *, indent: int = 0) -> None:
                     out.print()
                 fields(item, indent=indent + 2)
         else:
-            out.print(
-                Text.assemble(f"{'':{indent}}", (f"{label:<{width}}", "dim"), f"  {plain(value)}"), soft_wrap=True
-            )
+            out.print(Text.assemble(f"{'':{indent}}", (f"{label:<{width}}", "dim"), f"  {plain(value)}"), soft_wrap=True)
 
 
 def _nested(value: object) -> bool:

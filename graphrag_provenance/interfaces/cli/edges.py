@@ -1,0 +1,117 @@
+"""`gprov edge`: edges with their evidence.
+
+Owns: names and options. Leaves to others: what a reader may see (`store.lookups`), the picture (`picture`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from graphrag_provenance.interfaces.cli.context import open_database, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.options import (
+    Clearance,
+    Format,
+    FormatOption,
+    Home,
+    Limit,
+    Principal,
+    ReaderFile,
+    RoleOption,
+    Tenant,
+    Workspace,
+)
+from graphrag_provenance.interfaces.cli.picture import draw_edge
+from graphrag_provenance.interfaces.cli.render import address_of, show_rows, show_thing
+from graphrag_provenance.store import lookups
+
+app = typer.Typer(no_args_is_help=True, help="Edges and their evidence.")
+
+_EdgeId = Annotated[str, typer.Argument(help="Edge id.", metavar="EDGE")]
+
+
+@app.command()
+def show(
+    edge_id: _EdgeId,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Print one edge with its active evidence. An auditor also sees withheld ones, and why."""
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database:
+        edge = lookups.edge_show(database, who, edge_id)
+    _print(edge, format)
+
+
+@app.command()
+def history(
+    edge_id: _EdgeId,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Print every citation of an edge, with the run that added it and the run that retired it."""
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database:
+        edge = lookups.edge_history(database, who, edge_id)
+    _print(edge, format)
+
+
+@app.command("list")
+def list_(
+    withheld: Annotated[bool, typer.Option("--withheld", help="Withheld edges and why; needs --role auditor or operator.")] = False,
+    limit: Limit = 100,
+    after: Annotated[str | None, typer.Option("--after", help="Go on behind this edge id.", metavar="EDGE")] = None,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """List edges by id."""
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database:
+        edges = lookups.edge_list(database, who, withheld, limit, after)
+    more = len(edges) == limit
+    rows = [_row(edge) for edge in edges] if format is Format.TABLE else edges
+    columns = ("edge_id", "from", "relation", "to", "environment", "region", "state", "reasons", "current", "disputed")
+    empty = "No edge is withheld." if withheld else "There is no edge that this reader may see."
+    show_rows(rows, columns, format, name="edges", empty=empty, more=more)
+    if more and format is Format.TABLE:
+        say(f"More may follow: --after '{edges[-1]['edge_id']}'.")
+
+
+def _row(edge: dict[str, Any]) -> dict[str, Any]:
+    scope = edge["scope"]
+    return {
+        **edge,
+        "from": address_of(edge["source"]),
+        "to": address_of(edge["target"]),
+        "environment": scope["environment"],
+        "region": scope["region"],
+    }
+
+
+def _print(edge: dict[str, Any], form: Format) -> None:
+    if form is Format.TABLE:
+        draw_edge(edge)
+    else:
+        show_thing(edge, form)

@@ -1,0 +1,106 @@
+"""`gprov entity`: entities that the reader may see.
+
+Owns: names, options and columns. Leaves to others: what a reader may see (`store.lookups`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from graphrag_provenance.interfaces.cli.context import address, open_database, reader_for, settings_for
+from graphrag_provenance.interfaces.cli.options import (
+    Clearance,
+    Format,
+    FormatOption,
+    Home,
+    Limit,
+    Principal,
+    ReaderFile,
+    RoleOption,
+    Tenant,
+    Workspace,
+)
+from graphrag_provenance.interfaces.cli.render import address_of, fields, show_rows, show_thing, table
+from graphrag_provenance.store import lookups
+
+app = typer.Typer(no_args_is_help=True, help="Entities that the reader may see.")
+
+
+@app.command()
+def find(
+    text: Annotated[str, typer.Argument(help="A part of a name, an id or an alias.", metavar="TEXT")],
+    limit: Limit = 20,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Find entities by name, id or alias: exact ones first. Exit code 1 if there is none."""
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database:
+        found = lookups.entity_find(database, who, text, limit)
+    rows = [{**row, "entity": address_of(row), "also": _others(row)} for row in found] if format is Format.TABLE else found
+    more = len(found) == limit
+    show_rows(rows, ("entity", "name", "also"), format, name="entities", empty="Nothing fits.", more=more)
+    if not found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    entity: Annotated[str, typer.Argument(help="Type:id, or Type:alias.", metavar="ENTITY")],
+    limit: Limit = 100,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Print one entity: names, aliases and visible edges, counted and listed."""
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database:
+        found = lookups.entity_show(database, who, address(entity), limit=limit)
+    if format is Format.TABLE:
+        _print(found)
+    else:
+        show_thing(found, format)
+
+
+def _print(found: dict[str, Any]) -> None:
+    told = {"entity": address_of(found), "name": found["name"], "also": _others(found), **found["attributes"]}
+    fields({name: value for name, value in told.items() if value not in (None, [], "")})
+    if found["aliases"]:
+        typer.echo()
+        table(found["aliases"], ("alias", "method", "linker", "linker_version"))
+    if found["edges"]:
+        typer.echo()
+        rows = [
+            {
+                **edge,
+                "direction": "to" if edge["outgoing"] else "from",
+                "other": address_of(edge["other"]),
+                "environment": edge["scope"]["environment"],
+                "region": edge["scope"]["region"],
+            }
+            for edge in found["edges"]
+        ]
+        table(rows, ("relation", "direction", "other", "environment", "region", "current", "disputed", "edge_id"))
+        total = sum(count["edges"] for count in found["counts"])
+        if total > len(rows):
+            typer.echo(f"{len(rows):,} of {total:,} edges; more with --limit.")
+
+
+def _others(entity: dict[str, Any]) -> list[str]:
+    """The names besides the first one."""
+    return [name for name in entity["names"] or () if name != entity["name"]]

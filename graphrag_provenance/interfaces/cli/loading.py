@@ -1,0 +1,161 @@
+"""`gprov ingest`: standard records into the store.
+
+Owns: options, which files a PATH means, how a load is reported, and what Ctrl-C says. Leaves to others: everything that
+happens to a record (`ingest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graphrag_provenance.config import default_actor
+from graphrag_provenance.errors import InputError
+from graphrag_provenance.ingest import IngestOptions, Summary
+from graphrag_provenance.ingest import ingest as load
+from graphrag_provenance.interfaces.cli.boundary import Interrupted
+from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for
+from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Workspace
+from graphrag_provenance.interfaces.cli.progress import shown
+from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines
+from graphrag_provenance.rules.relations import parse_relations
+from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.lookups import run_list
+
+
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files, folders of *.jsonl, or - for stdin.", metavar="PATH…", allow_dash=True)
+    ],
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of records that name none.", metavar="NAME")] = None,
+    pipeline_name: Annotated[
+        str, typer.Option("--pipeline-name", help="Who extracted the records, for the run record.", metavar="NAME")
+    ] = "ingest",
+    pipeline_version: Annotated[str, typer.Option("--pipeline-version", help="Version of that pipeline.", metavar="VERSION")] = "1",
+    policies: Annotated[
+        Path | None,
+        typer.Option("--policies", help="Policy file for a store that has no order yet. Default: the setting.", metavar="FILE"),
+    ] = None,
+    relations: Annotated[
+        Path | None,
+        typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE"),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    resume: Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)] = 2,
+    batch_size: Annotated[
+        int | None, typer.Option("--batch-size", help="Records a transaction. Default: the setting.", min=1, max=100_000)
+    ] = None,
+    rejects: Annotated[
+        Path | None,
+        typer.Option("--rejects", help="File for refused records. Default: <run>.rejected.jsonl here.", metavar="FILE"),
+    ] = None,
+    require_registered_sources: Annotated[
+        bool, typer.Option("--require-registered-sources", help="Refuse evidence whose chunk no record declares.")
+    ] = False,
+    trace_id: Annotated[
+        str | None, typer.Option("--trace-id", help="Trace id for the run record, 32 hex digits.", metavar="ID")
+    ] = None,
+    actor: Annotated[
+        str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
+    ] = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Load standard records into the store. Exit code 1 if records were refused or edges withheld.
+
+    Loading the same input again writes nothing. An interrupted load keeps what it committed and is completed with --resume.
+    """
+    settings = settings_for(
+        home, workspace, tenant=tenant, batch_size=batch_size, actor=actor,
+        require_registered_sources=require_registered_sources or None,
+    )  # fmt: skip
+    for path in paths:
+        if str(path) != "-" and not path.exists():  # before a server is started for it
+            raise InputError(f"There is no file {path}.", hint="Name files, folders of *.jsonl, or - for stdin.")
+    options = IngestOptions(
+        policies=policies_for(settings, policies),
+        relations=parse_relations(read_text(relations, "relations file"), str(relations)) if relations else {},
+        tenant=settings.tenant,
+        actor=default_actor(settings),
+        pipeline=pipeline_name,
+        version=pipeline_version,
+        trace_id=trace_id,
+        dry_run=dry_run,
+        resume=resume,
+        workers=workers,
+        batch_size=settings.batch_size,
+        require_registered_sources=settings.require_registered_sources,
+        rejects=rejects,
+        max_line_bytes=settings.max_line_bytes,
+        lease_seconds=settings.lease_seconds,
+        wait_seconds=settings.wait_seconds,
+    )
+    with open_database(settings, migrate=True) as database:
+        summary = run_load(database, paths, options)
+    report(summary.as_json(), format)
+    if summary.policies_differ and (policies or settings.policies):
+        say("The store applies another order of policies than the policy file given; the store's order decided.")
+    if summary.findings:
+        raise typer.Exit(1)
+
+
+def run_load(database: Database, paths: list[Path], options: IngestOptions) -> Summary:
+    """One load with progress on stderr. Raises Interrupted, saying how to go on, on Ctrl-C."""
+    try:
+        with shown() as progress:
+            return load(database, paths, options, progress=progress, notify=say)
+    except KeyboardInterrupt:
+        raise Interrupted(_how_to_go_on(database, options)) from None
+
+
+def _how_to_go_on(database: Database, options: IngestOptions) -> str:
+    if options.dry_run:
+        return "Interrupted. It was a dry run: nothing was written."
+    cut_off = next((run for run in run_list(database, limit=5) if run["status"] == "interrupted"), None)
+    if cut_off is None:
+        return "Interrupted. Nothing was written."
+    return f"Interrupted. What was committed stays; complete it with the same command and --resume {cut_off['seq']}."
+
+
+def report(body: dict[str, Any], form: Format) -> None:
+    """Prints a summary: as JSON, or as a few lines for a person."""
+    if form is Format.JSON:
+        print_json(body)
+    elif form is Format.JSONL:
+        print_lines([body])
+    else:
+        for line in lines(body):
+            typer.echo(line)
+
+
+def lines(body: dict[str, Any]) -> list[str]:
+    """A summary for a person."""
+    run, records, edges, evidence = body["run"], body["records"], body["edges"], body["evidence"]
+    writes, dry_run = body["writes"], body["dry_run"]
+    what = "Dry run, nothing was written" if dry_run else f"Run {run.get('seq')} {run.get('status')}"
+    told = [
+        f"{what}: {records['read']:,} records read, {records['accepted']:,} accepted, "
+        f"{records['rejected']:,} rejected, in {body['seconds']:.1f} s.",
+        f"Edges: {_counts(edges)}.",
+        f"Evidence: {_counts(evidence)}.",
+    ]
+    if not dry_run:
+        nothing = "Nothing to write: the store holds all of it already."
+        told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else nothing)
+    for reason, count in body["withheld_reasons"].items():
+        told.append(f"Withheld, {plain(reason)}: {count:,}")
+    for code, count in body["rejected_reasons"].items():
+        told.append(f"Rejected, {plain(code)}: {count:,}")
+    if body.get("rejects_file"):
+        told.append(f"Refused records: {plain(body['rejects_file'])}")
+    return told
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    told = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    return ", ".join(told) or "none"

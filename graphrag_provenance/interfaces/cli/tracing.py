@@ -1,0 +1,120 @@
+"""`gprov trace`: claim, path, evidence.
+
+Owns: options, and how an answer is printed. Leaves to others: the answer (`store.traces`), its picture (`picture`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import structlog
+import typer
+
+from graphrag_provenance.errors import InputError
+from graphrag_provenance.interfaces.cli.context import address, open_database, reader_for, settings_for
+from graphrag_provenance.interfaces.cli.options import (
+    Clearance,
+    Format,
+    FormatOption,
+    Home,
+    Principal,
+    ReaderFile,
+    RoleOption,
+    Tenant,
+    Workspace,
+)
+from graphrag_provenance.interfaces.cli.picture import draw
+from graphrag_provenance.interfaces.cli.render import print_json, print_lines
+from graphrag_provenance.model.instants import parse_instant
+from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.rules.answers import Trace
+from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.traces import trace as answer
+
+
+class AudienceName(StrEnum):
+    """Whom the answer is for; the names of `rules.answers.Audience`."""
+
+    READER = "reader"
+    AUDITOR = "auditor"
+
+
+def trace(
+    source: Annotated[str, typer.Argument(help="Where the claim starts, Type:id.", metavar="FROM")],
+    target: Annotated[str, typer.Argument(help="Where it ends, Type:id.", metavar="TO")],
+    relation: Annotated[
+        list[str] | None,
+        typer.Option("--relation", help="Relation that may be walked. Repeatable; default: all.", metavar="R"),
+    ] = None,
+    sequence: Annotated[
+        list[str] | None,
+        typer.Option("--sequence", help="Exact relation of the next hop. Repeat for each hop.", metavar="R"),
+    ] = None,
+    max_hops: Annotated[
+        int | None, typer.Option("--max-hops", help="Longest chain. Default: the setting, 4.", min=1, max=8, metavar="N")
+    ] = None,
+    undirected: Annotated[bool, typer.Option("--undirected", help="Walk edges in both directions.")] = False,
+    environment: Annotated[str | None, typer.Option("--env", help="Environment in which every hop must hold.", metavar="E")] = None,
+    region: Annotated[str | None, typer.Option("--region", help="Region in which every hop must hold.", metavar="R")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", help="Instant at which every hop must be valid. Default: now.", metavar="T")
+    ] = None,
+    allow_stale: Annotated[bool, typer.Option("--allow-stale", help="Accept hops that rest on replaced revisions only.")] = False,
+    audience: Annotated[
+        AudienceName | None,
+        typer.Option("--audience", help="Whose view. auditor needs --role auditor. Default: reader."),
+    ] = None,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Trace a claim through the graph to its evidence. Exit code 1 if it stays unresolved."""
+    settings = settings_for(home, workspace, max_hops=max_hops)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    try:
+        instant = parse_instant(at) if at else None
+    except ValueError as error:
+        raise InputError(f"--at: {error}.") from None
+    question = Question(
+        address(source),
+        address(target),
+        relations=tuple(relation or ()),
+        sequence=tuple(sequence or ()),
+        directed=not undirected,
+        max_hops=settings.max_hops,
+        environment=environment,
+        region=region,
+        at=instant,
+        require_current=not allow_stale,
+    )
+    with open_database(settings, migrate=False) as database:
+        found = ask(database, question, who, audience or AudienceName.READER)
+    show(found, who, audience or AudienceName.READER, format)
+    if found.state != "supported":
+        raise typer.Exit(1)
+
+
+def ask(database: Database, question: Question, reader: Reader, audience: AudienceName = AudienceName.READER) -> Trace:
+    """The answer to a question, with its trace id on every log line from here on."""
+    found = answer(database, question, reader, audience=audience.value)
+    structlog.contextvars.bind_contextvars(trace_id=found.trace_id)
+    structlog.get_logger().info("traced", state=found.state, generation=found.generation, truncated=found.truncated)
+    return found
+
+
+def show(found: Trace, reader: Reader, audience: AudienceName = AudienceName.READER, form: Format = Format.TABLE) -> None:
+    """Prints an answer: as JSON, or as a picture."""
+    body = found.as_json(audience.value)
+    if form is Format.JSON:
+        print_json(body)
+    elif form is Format.JSONL:
+        print_lines([body])
+    else:
+        draw(body, tenant=reader.tenant, clearances=sorted(reader.clearances))

@@ -1,0 +1,293 @@
+"""The command line as people and programs meet it: help, errors, exit codes. No store is needed here."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from graphrag_provenance.interfaces.cli.app import app
+from graphrag_provenance.model.records import RECORD_KINDS
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = [
+    "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
+]  # fmt: skip
+VERBS = [
+    "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
+    "run list", "run show", "policy check", "query list", "query show",
+]  # fmt: skip
+
+
+@pytest.fixture
+def gprov(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
+    """Runs a command in an empty folder with nothing set."""
+    for name in list(os.environ):
+        if name.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("GRAPHRAG_PROVENANCE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GRAPHRAG_PROVENANCE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return lambda *args, **more: CliRunner().invoke(app, list(args), **more)
+
+
+def run(*args: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from graphrag_provenance.interfaces.cli.app import main; main()", *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)  # type: ignore[call-overload]
+
+
+def test_help_lists_every_command_and_the_exit_codes(gprov) -> None:
+    result = gprov("--help")
+    assert result.exit_code == 0
+    for name in COMMANDS:
+        assert re.search(rf"^  {name} ", result.stdout, re.MULTILINE), name
+    for line in ("0    fine", "1    findings", "2    usage", "3    the store is unavailable", "130  interrupted"):
+        assert line in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS + VERBS)
+def test_every_command_explains_itself(gprov, command: str) -> None:
+    result = gprov(*command.split(), "--help")
+    assert result.exit_code == 0, result.stderr
+    assert f"Usage: gprov {command}" in result.stdout.replace("root", "gprov")
+    assert "install-completion" not in result.stdout
+
+
+def test_help_is_quick() -> None:
+    run("--help")
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        run("--help")
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 1.0, "0.2 s on an idle machine; the heavy libraries must not be loaded for it"
+
+
+def test_help_loads_no_heavy_library() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from graphrag_provenance.interfaces.cli.app import app\n"
+        "CliRunner().invoke(app, ['--help'])\n"
+        "print([m for m in ('neo4j', 'pydantic', 'structlog', 'httpx') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_version(gprov) -> None:
+    assert re.fullmatch(r"graphrag-provenance \S+\n", gprov("--version").stdout)
+
+
+def test_without_a_command_it_prints_help_and_counts_as_usage(gprov) -> None:
+    result = gprov()
+    assert result.exit_code == 2
+    assert "Usage: gprov" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["trce"], "Did you mean 'trace'?"),
+        (["trace", "System:a"], "Missing argument"),
+        (["trace", "--nope"], "--nope"),
+        (["schema-json", "edgy"], "'edge'"),
+        (["--log-level", "loud", "query", "list"], "debug, info, warning, error"),
+        (["query", "show", "path.none"], "gprov query list"),
+        (["policy", "check", "missing.toml"], "missing.toml"),
+        (["ingest", "missing.jsonl"], "There is no file missing.jsonl"),
+        (["query", "list", "--format", "xml"], "'json'"),
+        (["schema", "status", "--workspace", "nowhere"], "gprov init"),
+        (["trace", "nonsense", "System:b", "--tenant", "T", "--clearance", "internal"], "Type:id"),
+        (["trace", "System:a", "System:b", "--tenant", "T"], "--clearance"),
+        (["trace", "System:a", "System:b", "--clearance", "internal"], "--tenant"),
+        (["trace", "System:a", "System:b", "--reader", "none.toml"], "none.toml"),
+        (["trace", "System:a", "System:b", "--tenant", "T", "--clearance", "internal", "--at", "2026-01-01"], "time of day"),
+    ],
+)
+def test_a_wrong_command_is_one_sentence_and_exit_code_2(gprov, args: list[str], told: str) -> None:
+    result = gprov(*args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert told in result.stderr
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["query", "show", "path.none", "--format", "json"], "configuration"),
+        (["query", "show", "--format=json"], "usage"),
+        (["ingest", "missing.jsonl", "--format", "json"], "input"),
+        (["trce", "--format", "json"], "usage"),
+    ],
+)
+def test_errors_are_json_when_json_was_asked_for(gprov, args: list[str], code: str) -> None:
+    result = gprov(*args)
+    assert result.exit_code == 2
+    body = json.loads(result.stderr)
+    assert body["schema"] == 1
+    assert body["error"]["code"] == code
+    assert set(body["error"]) == {"code", "message", "hint"}
+    assert body["error"]["message"].endswith((".", "?"))
+
+
+def test_debug_may_stand_anywhere_and_shows_where_an_error_came_from(gprov) -> None:
+    for args in (["--debug", "query", "show", "path.none"], ["query", "show", "path.none", "--debug"]):
+        result = gprov(*args)
+        assert result.exit_code == 2
+        assert "Traceback" in result.stderr
+        assert result.stderr.rstrip().splitlines()[-1].startswith("Error: ")
+
+
+def test_an_unexpected_exception_is_one_sentence_too(gprov, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise RuntimeError("the sky\nfell")
+
+    monkeypatch.setattr("graphrag_provenance.interfaces.cli.statements.all_queries", broken)
+    result = gprov("query", "list")
+    assert result.exit_code == 2
+    assert result.stderr == "Error: Unexpected RuntimeError: the sky fell. Run it again with --debug to see where.\n"
+
+
+def test_ctrl_c_ends_with_130(gprov, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphrag_provenance.interfaces.cli.statements.all_queries", interrupted)
+    result = gprov("query", "list")
+    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
+
+
+def test_no_store_at_all_is_exit_code_3_and_says_what_to_do(gprov) -> None:
+    result = gprov("schema", "status")
+    assert result.exit_code == 3
+    assert "gprov db start" in result.stderr
+    assert "NEO4J_URI" in result.stderr
+
+
+def test_a_store_that_does_not_answer_is_exit_code_3(gprov, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:9")
+    result = gprov("schema", "status", "--format", "json")
+    assert result.exit_code == 3
+    assert json.loads(result.stderr)["error"]["code"] == "store-unavailable"
+    result = gprov("schema", "status", "--debug")
+    assert "Traceback" in result.stderr
+
+
+@pytest.mark.parametrize("kind", sorted(RECORD_KINDS))
+def test_schema_json_prints_the_schema_of_each_kind(gprov, kind: str) -> None:
+    schema = json.loads(gprov("schema-json", kind).stdout)
+    assert schema["properties"]["kind"]["const"] == kind
+    assert schema["additionalProperties"] is False
+
+
+def test_policy_check_prints_the_order(gprov) -> None:
+    result = gprov("policy", "check", "--format", "json")
+    body = json.loads(result.stdout)
+    assert body["schema"] == 1
+    assert [row["policy"] for row in body["policies"]][:2] == ["public", "internal"]
+    assert "restricted" in gprov("policy", "check").stdout
+
+
+def test_policy_check_names_the_place_of_an_error(gprov) -> None:
+    Path("p.toml").write_text('schema = 1\n[policies.a]\nabove = ["b"]\n[policies.b]\nabove = ["a"]\n')
+    result = gprov("policy", "check", "p.toml")
+    assert result.exit_code == 2
+    assert "p.toml" in result.stderr
+    assert "cycle" in result.stderr
+
+
+def test_query_list_and_show_print_what_is_stored(gprov) -> None:
+    rows = json.loads(gprov("query", "list", "--format", "json").stdout)["queries"]
+    assert {"name", "access", "description", "params", "returns", "scans"} == set(rows[0])
+    text = gprov("query", "show", "store.server").stdout
+    assert text == (ROOT / "cypher/store/server.cypher").read_text()
+
+
+def test_init_writes_a_workspace_once_and_overwrites_nothing(gprov) -> None:
+    result = gprov("init", "work")
+    assert result.exit_code == 0
+    assert {Path(line).name for line in result.stdout.splitlines()} == {
+        "gprov.toml", "policies.toml", "relations.toml", "example.jsonl",
+    }  # fmt: skip
+    assert gprov("policy", "check", "--workspace", "work").exit_code == 0
+    again = gprov("init", "work")
+    assert again.exit_code == 2
+    assert "gprov.toml" in again.stderr
+
+
+def test_output_to_a_pipe_has_no_colour_and_is_never_cut(gprov) -> None:
+    result = run("query", "list", env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "40"})
+    assert "\x1b" not in result.stdout
+    assert "…" not in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("1", False)])
+def test_colour_only_on_a_terminal_and_without_no_color(no_color: str | None, coloured: bool) -> None:
+    import pty  # noqa: PLC0415 - not on every system
+
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")} | {"TERM": "xterm-256color"}
+    if no_color:
+        environment["NO_COLOR"] = no_color
+    ours, theirs = pty.openpty()
+    code = "from graphrag_provenance.interfaces.cli.app import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "policy", "check"], stdout=theirs, stderr=subprocess.DEVNULL, env=environment
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    assert process.wait(30) == 0
+    assert b"internal" in seen
+    assert (re.search(rb"\x1b\[[0-9;]*3[0-9]m", seen) is not None or b"\x1b[1m" in seen) is coloured
+
+
+def test_a_closed_pipe_is_silent() -> None:
+    code = "from graphrag_provenance.interfaces.cli.app import main; main()"
+    done = subprocess.run(
+        ["bash", "-c", f'for i in 1 2 3; do "{sys.executable}" -c "{code}" query list --format json | head -c 1 >/dev/null; done'],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stderr == ""
+
+
+def test_shell_completion_offers_commands_and_options() -> None:
+    environment = os.environ | {"_GPROV_COMPLETE": "complete_bash", "COMP_WORDS": "gprov sch", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("gprov")], capture_output=True, text=True, env=environment, check=False
+    )
+    assert set(done.stdout.split()) == {"schema", "schema-json"}
+    environment |= {"COMP_WORDS": "gprov edge ", "COMP_CWORD": "2"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("gprov")], capture_output=True, text=True, env=environment, check=False
+    )
+    assert {"show", "list", "history"} <= set(done.stdout.split())
+
+
+def test_readme_commands_are_the_commands_and_ci_runs_the_readmes_test_command() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    fences = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
+    assert fences[0].strip() == "python3 -m venv .venv && .venv/bin/pip install -q -e '.[local]' && .venv/bin/gprov demo"
+    assert fences[1].strip() == ".venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest"
+    assert "README.md" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+    extracted = [line for line in readme.splitlines() if re.fullmatch(r"\.venv/bin/pip install .* && \.venv/bin/pytest", line)]
+    assert extracted == [fences[1].strip()]
+    for name in COMMANDS:
+        assert re.search(rf"^\| `gprov {name}[ `]", readme, re.MULTILINE), name

@@ -1,0 +1,287 @@
+"""The command line on a real Neo4j: load, trace, look up, verify; their JSON and their exit codes (spec 5)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from typer.testing import CliRunner
+
+from graphrag_provenance.interfaces.cli.app import app
+from graphrag_provenance.interfaces.cli.demo import QUESTIONS
+from graphrag_provenance.resources import etl_path
+
+Run = Callable[..., Any]
+SAMPLE = etl_path("samples", "payments")
+READER = ("--tenant", "ACME", "--clearance", "internal")
+CLAIM = ("System:checkout-api", "Policy:POL-31", "--env", "production", "--region", "eu-west")
+STANDARD = {
+    "kind": "edge", "edge_id": "E:dep:SYS_A->SYS_B", "relation": "depends_on",
+    "source": {"type": "System", "id": "SYS_A"}, "target": {"type": "System", "id": "SYS_B"},
+    "evidence": [{"doc": "POL-17@1.4", "chunk": "c-0291", "quote_hash": "sha256:00ff", "span": [120, 214], "policy": "internal"},
+                 {"doc": "RUNBOOK@2.1", "chunk": "c-1044"}],
+    "access": {"policy": "internal", "tenant": "ACME"},
+    "scope": {"environment": "production", "region": "eu-west", "valid_from": "2026-01-01T00:00:00Z", "valid_to": None},
+    "extracted_by": {"pipeline": "graph/etl", "version": "2026.01"}, "confidence": 0.87,
+}  # fmt: skip
+
+
+@pytest.fixture
+def environment(server: Any, tmp_path: Path) -> dict[str, str]:
+    """What a command needs to use the test server, and nothing of the person who runs the tests."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_"))}
+    return kept | server.environment() | {"GRAPHRAG_PROVENANCE_HOME": str(tmp_path / "home")}
+
+
+@pytest.fixture
+def gprov(environment: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command against the test server, in an empty folder."""
+    for name in list(os.environ):
+        if name.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_")):
+            monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return lambda *args, **more: CliRunner().invoke(app, list(args), **more)
+
+
+@pytest.fixture
+def sample(gprov: Run, fresh_database: object) -> Run:
+    """The same, with the shipped sample loaded."""
+    relations, policies = etl_path("relations.toml"), SAMPLE / "policies.toml"
+    result = gprov("ingest", str(SAMPLE), "--policies", str(policies), "--relations", str(relations))
+    assert result.exit_code == 1, result.output  # three edges are withheld
+    return gprov
+
+
+def parsed(result: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], json.loads(result.stdout))
+
+
+def write(path: Path, *records: Mapping[str, Any]) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return str(path)
+
+
+def test_the_demo_shows_both_claims_and_a_second_one_writes_nothing(gprov: Run, fresh_database: object) -> None:
+    first = gprov("demo")
+    assert first.exit_code == 0, first.output
+    for told in ("state   supported", "path, 3 hops", "RUNBOOK@2.1 (current)", "RUNBOOK@2.0 (stale, now RUNBOOK@2.1)",
+                 "chunk c-1010", "sha256:cefbf633167200c9", "state   unresolved (no-path)", "Try next"):  # fmt: skip
+        assert told in first.stdout
+    assert "72 published, 3 withheld" in first.stderr
+    second = gprov("demo")
+    assert second.exit_code == 0
+    assert "Nothing to write" in second.stderr
+
+
+def test_every_command_that_the_demo_suggests_works(sample: Run) -> None:
+    shown = CliRunner().invoke(app, ["demo"])
+    assert shown.exit_code == 2, "the sample came in under another pipeline's name, so the demo refuses to mix"
+    assert "holds other data" in shown.stderr
+    assert len(QUESTIONS) == 2
+
+
+def test_suggestions_of_the_demo_run_as_they_stand(gprov: Run, fresh_database: object, environment: Mapping[str, str]) -> None:
+    out = gprov("demo").stdout
+    suggested = [line.strip() for line in out[out.index("Try next") :].splitlines() if line.strip().startswith("gprov ")]
+    assert len(suggested) >= 5
+    path = str(Path(sys.executable).parent) + os.pathsep + environment["PATH"]
+    codes = []
+    for line in suggested:
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env={**environment, "PATH": path}, check=False)
+        assert "Error" not in done.stderr, done.stderr
+        codes.append(done.returncode)
+    assert codes == [1, 1, 0, 0, 0]
+
+
+def test_the_standard_record_loads_and_traces(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    file = write(tmp_path / "one.jsonl", STANDARD)
+    result = gprov("ingest", file, "--pipeline-name", "graph/etl", "--pipeline-version", "2026.01", "--format", "json")
+    assert result.exit_code == 0, result.output
+    body = parsed(result)
+    assert body["schema"] == 1
+    assert {"seq", "run_id", "trace_id", "pipeline", "version", "actor", "status", "digest"} <= set(body["run"])
+    assert body["records"] == {"read": 1, "accepted": 1, "rejected": 0}
+    assert {"published", "withheld", "unchanged", "retracted"} <= set(body["edges"])
+    assert {"added", "unchanged", "retired"} <= set(body["evidence"])
+    assert (body["edges"]["published"], body["evidence"]["added"]) == (1, 2)
+    assert {"entities", "writes", "withheld_reasons", "rejected_reasons", "rejects_file", "seconds"} <= set(body)
+    again = parsed(gprov("ingest", file, "--format", "json"))
+    assert set(again["writes"].values()) == {0}
+    found = gprov("trace", "System:SYS_A", "System:SYS_B", *READER, "--env", "production", "--format", "json")
+    assert found.exit_code == 0, found.output
+    assert parsed(found)["paths"][0]["steps"][0]["edge_id"] == STANDARD["edge_id"]
+
+
+def test_trace_json_has_the_documented_shape(sample: Run) -> None:
+    result = sample("trace", *CLAIM, *READER, "--format", "json")
+    assert result.exit_code == 0, result.output
+    body = parsed(result)
+    assert {"schema", "trace_id", "state", "reason", "claim", "generation", "truncated", "paths", "citations"} == set(body)
+    (path,) = body["paths"]
+    step = path["steps"][0]
+    assert {"edge_id", "relation", "source", "target", "forward", "scope", "confidence", "current", "extracted_by",
+            "evidence"} == set(step)  # fmt: skip
+    item = step["evidence"][0]
+    assert {"doc", "chunk", "section_path", "span", "quote_hash", "polarity", "url", "head_revision", "is_stale", "run"} <= set(item)
+    assert {"seq", "pipeline", "version", "at"} == set(item["run"])
+    assert {"n", "doc_title", "doc", "section", "url"} == set(body["citations"][0])
+
+
+def test_a_reader_never_sees_a_policy_name_and_an_auditor_does(sample: Run) -> None:
+    for form in ("table", "json"):
+        shown = sample("trace", *CLAIM, "--tenant", "ACME", "--clearance", "restricted", "--format", form).stdout
+        assert "internal" not in shown
+    auditor = sample("trace", *CLAIM, *READER, "--role", "auditor", "--audience", "auditor", "--format", "json")
+    assert parsed(auditor)["policies"] == ["internal"]
+    refused = sample("trace", *CLAIM, *READER, "--audience", "auditor")
+    assert refused.exit_code == 2
+    assert "auditor" in refused.stderr
+
+
+def test_an_unresolved_claim_is_exit_code_1_and_says_what_the_reason_means(sample: Run) -> None:
+    result = sample("trace", "System:refund-worker", "Policy:POL-22", *READER, "--env", "production")
+    assert result.exit_code == 1
+    assert "unresolved (no-path)" in result.stdout
+    assert "never filled in" in result.stdout
+    assert result.stderr == ""
+
+
+def test_an_unknown_clearance_lists_the_known_ones(sample: Run) -> None:
+    result = sample("trace", *CLAIM, "--tenant", "ACME", "--clearance", "intrenal")
+    assert result.exit_code == 2
+    for name in ("public", "internal", "confidential", "restricted", "hr", "legal"):
+        assert name in result.stderr
+
+
+def test_a_reader_may_come_from_a_file_or_the_environment(sample: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "me.toml"
+    file.write_text('principal = "ann"\ntenant = "ACME"\nclearances = ["internal"]\nroles = ["reader"]\n')
+    assert sample("trace", *CLAIM, "--reader", str(file)).exit_code == 0
+    assert sample("trace", *CLAIM, "--reader", str(file), "--tenant", "GLOBEX").exit_code == 1
+    monkeypatch.setenv("GRAPHRAG_PROVENANCE_TENANT", "ACME")
+    monkeypatch.setenv("GRAPHRAG_PROVENANCE_CLEARANCE", "internal,hr")
+    assert sample("trace", *CLAIM).exit_code == 0
+
+
+def test_rejects_are_counted_kept_and_exit_code_1(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    file = write(tmp_path / "two.jsonl", STANDARD, {**STANDARD, "edge_id": "E:2", "evidence": "u1,u2"})
+    result = gprov("ingest", file, "--rejects", "bad.jsonl", "--format", "json")
+    assert result.exit_code == 1
+    body = parsed(result)
+    assert body["rejected_reasons"] == {"evidence-not-a-list": 1}
+    (kept,) = [json.loads(line) for line in Path("bad.jsonl").read_text().splitlines()]
+    assert kept["line"] == 2
+    shown = gprov("ingest", file, "--rejects", "bad2.jsonl")
+    assert "Rejected, evidence-not-a-list: 1" in shown.stdout
+
+
+def test_a_dry_run_writes_nothing_and_says_so(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    file = write(tmp_path / "one.jsonl", STANDARD)
+    result = gprov("ingest", file, "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "nothing was written" in result.stdout
+    assert gprov("trace", "System:SYS_A", "System:SYS_B", *READER).exit_code != 0
+    assert parsed(gprov("run", "list", "--format", "json"))["runs"] == []
+
+
+def test_standard_input_is_a_path(gprov: Run, fresh_database: object) -> None:
+    command = [sys.executable, "-m", "graphrag_provenance.interfaces.cli", "ingest", "-", "--format", "json"]
+    done = subprocess.run(command, input=json.dumps(STANDARD), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["edges"]["published"] == 1
+
+
+def test_edges_entities_and_runs_can_be_looked_up(sample: Run) -> None:
+    shown = parsed(sample("edge", "show", "E:dep:payment-router->ledger", *READER, "--format", "json"))
+    assert shown["schema"] == 1
+    assert len(shown["edge"]["evidence"]) == 2 if "edge" in shown else len(shown["evidence"]) == 2
+    assert "RUNBOOK" in sample("edge", "show", "E:dep:checkout-api->payment-router", *READER).stdout
+    found = sample("entity", "find", "Payment", *READER, "--format", "json")
+    assert found.exit_code == 0
+    assert "payment-router" in found.stdout
+    assert "ledger" in sample("entity", "show", "System:ledger", *READER).stdout
+    runs = parsed(sample("run", "list", "--format", "json"))["runs"]
+    assert [run["seq"] for run in runs] == [1]
+    assert "graph_hash" in sample("run", "show", "1", "--format", "json").stdout
+
+
+def test_withheld_edges_are_listed_with_their_reasons_for_an_auditor_only(sample: Run) -> None:
+    auditor = ("--tenant", "ACME", "--clearance", "restricted", "--role", "auditor")
+    result = sample("edge", "list", "--withheld", *auditor, "--format", "json")
+    assert result.exit_code == 0, result.output
+    assert len(parsed(result)["edges"]) == 3
+    refused = sample("edge", "list", "--withheld", *READER)
+    assert refused.exit_code == 2
+    assert "auditor" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("edge", "show", "E:nope", *READER),
+        ("entity", "show", "System:nope", *READER),
+        ("entity", "show", "System:ledger", "--tenant", "ACME", "--clearance", "public"),
+        ("run", "show", "99"),
+    ],
+)
+def test_what_does_not_exist_for_the_reader_is_exit_code_1(sample: Run, args: tuple[str, ...]) -> None:
+    result = sample(*args)
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+
+
+def test_verify_finds_nothing_on_a_healthy_store_and_names_the_edge_of_a_damaged_one(sample: Run, cypher: Any) -> None:
+    healthy = sample("verify", "--format", "json")
+    assert healthy.exit_code == 0, healthy.output
+    assert {"schema", "ok", "checked", "violations"} <= set(parsed(healthy))
+    cypher("MATCH ()-[r {edge_id: 'E:gov:ledger->POL-31'}]->() SET r.policies = ['public']")
+    damaged = sample("verify")
+    assert damaged.exit_code == 1
+    assert "E:gov:ledger->POL-31" in damaged.stdout
+
+
+def test_schema_status_and_the_plan_of_a_stored_query(gprov: Run, database: object) -> None:
+    assert parsed(gprov("schema", "status", "--format", "json"))["current"] is True
+    assert "Nothing to apply" in gprov("schema", "apply").stderr
+    plan = gprov("query", "show", "store.server", "--plan")
+    assert plan.exit_code == 0
+    assert "ProduceResults" in plan.stdout
+
+
+def test_wrong_credentials_are_exit_code_3(gprov: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_PASSWORD", "wrong-password")
+    result = gprov("verify")
+    assert result.exit_code == 3
+    assert "refuses the credentials" in result.stderr
+    assert "wrong-password" not in result.stderr
+
+
+def test_ctrl_c_leaves_a_run_that_is_resumed(
+    gprov: Run, fresh_database: object, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    records = ({**STANDARD, "edge_id": f"E:{n}", "target": {"type": "System", "id": f"S{n}"}} for n in range(30_000))
+    file = write(tmp_path / "many.jsonl", *records)
+    command = [sys.executable, "-m", "graphrag_provenance.interfaces.cli", "ingest", file, "--batch-size", "200"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not parsed(gprov("run", "list", "--format", "json"))["runs"]:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "--resume 1" in told
+    assert "Traceback" not in told
+    resumed = gprov("ingest", file, "--resume", "1", "--format", "json")
+    assert resumed.exit_code == 0, resumed.output
+    assert parsed(gprov("verify", "--format", "json"))["ok"] is True
