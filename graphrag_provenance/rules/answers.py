@@ -150,8 +150,8 @@ def item_json(item: Item) -> Json:
 def in_order(items: Iterable[Item]) -> list[Item]:
     """Current before stale, then by document and place: the same evidence always reads the same."""
     def place(item: Item) -> tuple[object, ...]:
-        content = item.content
-        return (item.stale, content["doc"], content["chunk"], content["span"] or [], content["quote_hash"] or "", content["polarity"])
+        what = item.content
+        return (item.stale, what["doc"], what["chunk"], what["span"] or [], what["quote_hash"] or "", what["polarity"])
 
     return sorted(items, key=place)
 

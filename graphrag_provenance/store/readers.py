@@ -28,6 +28,8 @@ class Visibility:
     """Every policy the clearances cover."""
     granted: frozenset[str]
     """Keys of the live access references granted now."""
+    known: frozenset[str]
+    """Every policy of the store's order."""
     policies_hash: str | None
     """The order by which `allowed` was made; None for a store that holds none."""
 
@@ -49,10 +51,12 @@ def visibility(database: Database, reader: Reader, granted: Collection[str] = fr
     if known is None:
         rows = database.read("read.policies")
         if not rows or not rows[0]["policies"]:
-            return Visibility(reader.tenant, frozenset(), frozenset(granted), rows[0]["policies_hash"] if rows else None)
+            nothing: frozenset[str] = frozenset()
+            return Visibility(reader.tenant, nothing, frozenset(granted), nothing, rows[0]["policies_hash"] if rows else None)
         known = rows[0]["policies_hash"], lattice(json.loads(rows[0]["policies"]), "the store's policy order")
         _known[database] = known
-    return Visibility(reader.tenant, known[1].covers(sorted(reader.clearances)), frozenset(granted), known[0])
+    allowed = known[1].covers(sorted(reader.clearances))
+    return Visibility(reader.tenant, allowed, frozenset(granted), frozenset(known[1].names), known[0])
 
 
 def require_role(reader: Reader, *roles: Role, action: str) -> None:

@@ -1,0 +1,209 @@
+"""Look-ups: edges, entities and runs by key or name (spec 2, reading; spec 5, command line).
+
+Owns: what each look-up returns and that a hidden thing is answered exactly like an absent one, error text included.
+Visibility is in the stored queries (`cypher/read`) and checked again here. Every look-up asks for the policy order afresh,
+so that a change of it counts at once. Withheld and retracted edges have no effective policy and are for auditors; run
+records span tenants and count what readers may not see, so they are for operators and auditors.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from graphrag_provenance.errors import InputError, NotFoundError
+from graphrag_provenance.model.identifiers import is_name, normalise_entity_id
+from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.rules.answers import Json, extractors, in_order, instant, item_json, scope_json
+from graphrag_provenance.rules.chains import Address, Item
+from graphrag_provenance.store.database import Database, Row
+from graphrag_provenance.store.readers import Visibility, require_role, visibility
+from graphrag_provenance.store.runs import run_json
+from graphrag_provenance.store.traces import item
+
+MOST_ROWS = 1_000
+_LAST = 2**63 - 1
+_WORD = re.compile(r"\w+")
+
+
+def edge_show(database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset()) -> Json:
+    """One edge with its active evidence. Auditors also see unpublished ones, with the reasons. Raises NotFoundError."""
+    view = visibility(database, reader, granted, fresh=True)
+    row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished")
+    items = _shown(view, row)
+    return {
+        "schema": 1, **_edge_json(row["assertion"], reader), "extracted_by": extractors(one.content for one in items),
+        "evidence": [item_json(one) for one in in_order(items)],
+    }
+
+
+def edge_history(database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset()) -> Json:
+    """Every citation of an edge with the run that added it and the one that retired it. Raises NotFoundError."""
+    view = visibility(database, reader, granted, fresh=True)
+    row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
+    items = sorted(_shown(view, row), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
+    return {
+        "schema": 1, **_edge_json(row["assertion"], reader),
+        "history": [
+            {**item_json(one), "since": one.content["since"], "until": one.content["until"],
+             "retired_by": _run(one.content["ended"])}
+            for one in items],
+    }
+
+
+def edge_list(
+    database: Database, reader: Reader, withheld: bool = False, limit: int = 100, after: str | None = None,
+    granted: Collection[str] = frozenset(),
+) -> list[Json]:
+    """Edges by id, `limit` at a time, those behind `after`. `withheld`: those not published, for auditors and operators."""
+    page = {"after": after or "", "limit": _limit(limit)}
+    if withheld:
+        require_role(reader, Role.AUDITOR, Role.OPERATOR, action="Listing withheld edges")
+        rows = database.read("read.edge_withheld", tenant=reader.tenant, **page)
+        return [{**_edge_json(row["assertion"], reader), "reasons": list(row["assertion"]["reasons"])} for row in rows]
+    view = visibility(database, reader, granted, fresh=True)
+    rows = database.read("read.edge_list", **view.params(), **page)
+    return [_edge_json(row["assertion"], reader) for row in rows if _may_see(view, row["assertion"])]
+
+
+def entity_find(
+    database: Database, reader: Reader, text: str, limit: int = 20, granted: Collection[str] = frozenset()
+) -> list[Json]:
+    """Visible entities whose names, id or alias fit `text`: exact ones first, then by name. Nothing hidden shifts the order."""
+    view = visibility(database, reader, granted, fresh=True)
+    exact, most = normalise_entity_id(text), _limit(limit)
+    if not exact:
+        raise InputError("There is nothing to look for.", hint="Write a part of a name, an id or an alias.")
+    rows = database.read("read.entity_alias", **view.params(), lookup=exact)
+    words = _WORD.findall(text.casefold())
+    if words:
+        query = " AND ".join(f"({word} OR {word}*)" for word in words)
+        rows += database.read("read.entity_find", **view.params(), words=query, exact=exact, limit=most)
+    found = {(row["type"], row["id"]): {**row, "names": list(row["names"] or ())} for row in rows}
+    return list(found.values())[:most]
+
+
+def entity_show(
+    database: Database, reader: Reader, entity: Address, granted: Collection[str] = frozenset(), limit: int = 100
+) -> Json:
+    """One entity by id, or by a declared alias: names, aliases, visible edges counted by relation and direction, and the
+    first `limit` of them. Raises NotFoundError."""
+    view = visibility(database, reader, granted, fresh=True)
+    kind, name = entity[0], normalise_entity_id(entity[1])
+    rows = _entity(database, view, kind, name, limit) if is_name(kind) else []
+    if not rows and is_name(kind):
+        ends = [{"number": 0, "type": kind, "lookup": name}]
+        sure = [r["id"] for r in database.read("path.aliases", **view.params(), ends=ends) if not r["guessed"]]
+        rows = _entity(database, view, kind, sure[0], limit) if len(sure) == 1 else []
+    if not rows:
+        raise NotFoundError(f"There is no entity {kind}:{name}.", hint="Search for it: gprov entity find TEXT.")
+    row, node = rows[0], rows[0]["entity"]
+    visible = [edge for edge in row["edges"] if edge["edge"]["tenant"] == view.tenant and _may_see(view, edge["edge"])]
+    return {
+        "schema": 1, "type": node["type"], "id": node["id"], "name": node["name"], "names": list(node["names"] or ()),
+        "aliases": sorted(row["aliases"], key=lambda a: (a["alias"], a["method"], a["linker"], a["linker_version"])),
+        "attributes": _attributes(node),
+        "counts": sorted(
+            ({"relation": _relation(c), "outgoing": c["outgoing"], "edges": c["edges"]} for c in row["counts"]),
+            key=lambda c: (c["relation"], not c["outgoing"])),
+        "edges": [
+            {"edge_id": e["edge"]["edge_id"], "relation": _relation(e), "outgoing": e["outgoing"], "other": e["other"],
+             "scope": scope_json(e["edge"]), "current": e["edge"]["current"], "disputed": e["edge"]["disputed"]}
+            for e in visible],
+    }
+
+
+def run_list(database: Database, reader: Reader | None = None, *, limit: int = 50, before: int | None = None) -> list[Json]:
+    """Run records, newest first, those before run `before`.
+
+    A reader needs the role operator or auditor. Without a reader it is the operator's own call, on the store's credentials;
+    an interface that serves others passes the reader.
+    """
+    _require_operations(reader)
+    rows = database.read("read.runs", before=_LAST if before is None else before, limit=_limit(limit))
+    return [run_json(row["run"]) for row in rows]
+
+
+def run_show(database: Database, seq: int, reader: Reader | None = None) -> Json:
+    """One run record; who may see it: as `run_list`. Raises NotFoundError."""
+    _require_operations(reader)
+    rows = database.read("run.by_seq", seq=seq)
+    if not rows:
+        raise NotFoundError(f"There is no run {seq}.", hint="See: gprov run list.")
+    return {"schema": 1, **run_json(rows[0]["run"])}
+
+
+def _require_operations(reader: Reader | None) -> None:
+    if reader is not None:
+        require_role(reader, Role.OPERATOR, Role.AUDITOR, action="Reading run records")
+
+
+def _edge(database: Database, reader: Reader, view: Visibility, edge_id: str, published: str, unpublished: str) -> Row:
+    rows = database.read(published, **view.params(), edge_id=edge_id)
+    if rows and _may_see(view, rows[0]["assertion"]):
+        return rows[0]
+    if reader.is_auditor:
+        rows = database.read(unpublished, tenant=view.tenant, edge_id=edge_id)
+        if rows:
+            return rows[0]
+    raise NotFoundError(f"There is no edge {edge_id}.", hint="See: gprov edge list.")
+
+
+def _entity(database: Database, view: Visibility, kind: str, name: str, limit: int) -> list[Row]:
+    return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=_limit(limit))
+
+
+def _may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
+    """The second check: some policy, all of them allowed, every reference granted, the tenant the reader's."""
+    policies, references = edge.get("policies"), edge.get("acl")
+    if not policies or references is None or edge.get("tenant") != view.tenant:
+        return False
+    return view.allowed.issuperset(policies) and view.granted.issuperset(references)
+
+
+def _shown(view: Visibility, row: Row) -> list[Item]:
+    """The evidence a reader may see. A retired item may be stricter than the edge is today. Of an unpublished edge (shown to
+    auditors only) an item stays hidden when a *known* policy or reference about it is not the reader's: an unknown one is why
+    the edge is withheld, and that is what an auditor is there to see."""
+    declared = row["assertion"].get("declared") or ()
+    published = row["assertion"]["state"] == "published"
+    shown = []
+    for one in map(item, row["evidence"]):
+        said = set(one.statements) | (set() if one.statements else set(declared))
+        needed = said if published else said & view.known
+        if one.tenants == {view.tenant} and view.granted.issuperset(one.references) and (needed or not published) \
+                and view.allowed.issuperset(needed):
+            shown.append(one)
+    return shown
+
+
+def _edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
+    shown: Json = {
+        "edge_id": a["edge_id"], "relation": a["relation"], "state": a["state"],
+        "source": {"type": a["source_type"], "id": a["source_id"]}, "target": {"type": a["target_type"], "id": a["target_id"]},
+        "scope": scope_json(a), "confidence": a.get("confidence"), "current": bool(a.get("current")),
+        "disputed": bool(a.get("disputed")), "attributes": _attributes(a),
+    }
+    if reader.is_auditor:
+        shown |= {name: list(a.get(name) or ()) for name in ("reasons", "policies", "acl")}
+    return shown
+
+
+def _relation(row: Mapping[str, Any]) -> str:
+    return str(row["relation"] or row["type"].lower())
+
+
+def _attributes(node: Mapping[str, Any]) -> Any:
+    return json.loads(node["attributes"]) if node.get("attributes") else {}
+
+
+def _run(run: Mapping[str, Any] | None) -> Json | None:
+    return None if run is None else {**{n: run[n] for n in ("seq", "pipeline", "version")}, "at": instant(run["at"])}
+
+
+def _limit(limit: int) -> int:
+    if not 1 <= limit <= MOST_ROWS:
+        raise InputError(f"A page has 1 to {MOST_ROWS:,} rows.", hint=f"Ask with --limit between 1 and {MOST_ROWS}.")
+    return limit
