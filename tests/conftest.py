@@ -140,7 +140,7 @@ def cypher(server: Server) -> Iterator[Cypher]:
 @pytest.fixture(scope="session")
 def database(server: Server, cypher: Cypher) -> Iterator[Database]:
     """The store, migrated. Shared by all tests: keep to a tenant of your own."""
-    with Database(server.connection) as opened:
+    with Database(server.connection, read_timeout=120) as opened:  # the machine may be busy with other tests
         migrations.apply(opened)
         if server.disposable:
             _wipe(cypher)
