@@ -3,5 +3,5 @@
 // param id: string
 // returns store, now
 MERGE (s:Store {id: $id})
-SET s.touched = datetime()
-RETURN properties(s) AS store, datetime() AS now
+SET s.touched = datetime.realtime()
+RETURN properties(s) AS store, datetime.realtime() AS now

@@ -5,6 +5,7 @@
 // param seconds: float
 // returns held
 MATCH (s:Store {id: $id})
-WHERE s.writer = $run_id
-SET s.lease_until = datetime() + duration({milliseconds: toInteger($seconds * 1000)})
+SET s.touched = datetime.realtime()
+WITH s WHERE s.writer = $run_id
+SET s.lease_until = datetime.realtime() + duration({milliseconds: toInteger($seconds * 1000)})
 RETURN count(s) AS held

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
 
+from graphrag_provenance.errors import StoreTimeoutError
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.edges import Edge
 from graphrag_provenance.store.assertions import Rules, apply_edges
@@ -20,6 +21,7 @@ from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.entities import EntityItem, apply_entities
 from graphrag_provenance.store.runs import Run
+from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item, apply_sources
 from graphrag_provenance.store.view import Pending, View
 
@@ -34,7 +36,11 @@ def _commit(database: Database, run: Run, work: Callable[[Transaction], Applied]
             run.account(tx, change)
         return outcome, change, pending
 
-    (outcome, _, pending), writes = database.write(attempt, metadata=run.metadata)
+    try:
+        (outcome, _, pending), writes = uninterrupted(lambda: database.write(attempt, metadata=run.metadata))
+    except StoreTimeoutError:
+        run.check_held()  # a writer that takes over ends our transactions
+        raise
     pending.commit()
     outcome.writes = writes
     return outcome

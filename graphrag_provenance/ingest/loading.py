@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from graphrag_provenance.errors import InputError, ProvenanceError
+from graphrag_provenance.errors import InputError, ProvenanceError, StoreError, StoreUnavailableError
 from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_entities, write_sources
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
@@ -141,6 +141,8 @@ def ingest(
     store fails: what was committed stays, and the same call with `resume` completes it."""
     started = time.monotonic()
     with open_sources(paths) as sources:
+        if options.rejects is not None and any(options.rejects.absolute() == s.path.absolute() for s in sources):
+            raise InputError(f"The reject file {options.rejects} is an input file.", hint="Name another one with --rejects.")
         inputs = tuple({"name": s.name, "bytes": s.size, "sha256": content_hash(s)} for s in sources)
         if options.resume is not None:
             _check_resumed(database, options.resume, inputs)
@@ -159,22 +161,25 @@ def ingest(
                 _run(load)
                 for source, known in zip(sources, inputs, strict=True):
                     if content_hash(source) != known["sha256"]:
-                        raise InputError(f"{source.name} changed while it was loaded.", hint=f"Load it again: --resume {run.seq}.")
+                        raise InputError(f"{source.name} changed while it was loaded.",
+                                         hint="What was committed stays; load it again, as a new run.")
         except KeyboardInterrupt:
             run.end("interrupted", _counts(load))
             raise
-        except ProvenanceError as error:
+        except BaseException as error:
             _seal_failed(run, load, error)
             raise
         record = run.end("finished", _counts(load))
         return _summary(load, record, started)
 
 
-def _seal_failed(run: runs.Run, load: _Load, error: ProvenanceError) -> None:
+def _seal_failed(run: runs.Run, load: _Load, error: BaseException) -> None:
     """Seal a failed run if the store still answers; otherwise the next writer seals it when the lease is over."""
-    hint = f"What was committed stays; complete it with --resume {run.seq}."
-    error.hint = f"{error.hint} {hint}" if error.hint and "--resume" not in error.hint else error.hint or hint
+    if isinstance(error, StoreError) and "--resume" not in (error.hint or ""):
+        error.hint = f"{error.hint or ''} What was committed stays; complete it with --resume {run.seq}.".lstrip()
     try:
+        if isinstance(error, StoreUnavailableError):
+            load.database.verify()  # at once, without the patience of a write
         run.end("failed", _counts(load))
     except ProvenanceError as second:
         error.add_note(f"the run could not be sealed: {second.message}")
@@ -291,7 +296,9 @@ def _check_resumed(database: Database, seq: int, inputs: Sequence[Mapping[str, A
 
 def _dry_run(database: Database, sources: list[Source], options: IngestOptions, progress: Callable[[Progress], None] | None,
              started: float) -> Summary:
-    """Everything but the writing: checks, verdicts and counts against the store as it is. Holds the would-be state in memory."""
+    """Everything but the writing: checks, verdicts and counts against the store as it is. Holds the would-be state in memory.
+    One worker: what one batch would have written, the next must know."""
+    options = replace(options, workers=1)
     state = runs.store_state(database)
     order = runs.stored_policies(state) or options.policies
     seq = int((state or {}).get("head_seq", 0)) + 1

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from graphrag_provenance.errors import InputError
 
@@ -84,10 +85,19 @@ def _spool() -> Path:
         return Path(file.name)
 
 
+@contextmanager
+def _opened(source: Source) -> Iterator[BinaryIO]:
+    try:
+        with source.path.open("rb", buffering=_BLOCK) as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"{source.name} cannot be read: {error.strerror}.", hint="Check the file, then load it again.") from None
+
+
 def content_hash(source: Source) -> str:
     """`sha256:` of the file, for the run record."""
     digest = hashlib.sha256()
-    with source.path.open("rb") as file:
+    with _opened(source) as file:
         while block := file.read(_BLOCK):
             digest.update(block)
     return "sha256:" + digest.hexdigest()
@@ -96,7 +106,7 @@ def content_hash(source: Source) -> str:
 def lines(source: Source, limit: int) -> Iterator[Line]:
     """Every line that is not blank. A byte-order mark is skipped, `\\r\\n` ends a line; a line over `limit` bytes comes as
     `too_long`, without its content, and the next one is read normally."""
-    with source.path.open("rb", buffering=_BLOCK) as file:
+    with _opened(source) as file:
         number = 0
         while data := file.readline(limit + 2):
             number += 1
@@ -110,5 +120,7 @@ def lines(source: Source, limit: int) -> Iterator[Line]:
             if number == 1 and data.startswith(_BOM):
                 data = data[len(_BOM):]
             data = data.rstrip(b"\r\n")
-            if data.strip():
+            if len(data) > limit:
+                yield Line(source.name, number, b"", too_long=len(data))
+            elif data.strip():
                 yield Line(source.name, number, data)

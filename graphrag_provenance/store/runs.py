@@ -6,6 +6,10 @@ run is sealed as `interrupted` first, so that what it committed stays, is hashed
 
 Each transaction of a run leaves a Delta (what it adds to the multiset hash) under the same commit as its data; the end of the
 run folds them into the store. So the graph hash is right at every instant, kill -9 included.
+
+The fence: to leave its Delta a transaction locks the store, then looks whether its run still holds it, and keeps the lock
+until the commit. To take over, another writer locks the store too. So each transaction either commits before the takeover,
+and is sealed with its run, or finds the store lost and leaves nothing; a writer that was merely stopped may wake up at any time.
 """
 
 from __future__ import annotations
@@ -21,11 +25,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from graphrag_provenance.errors import ProvenanceError, StoreConflictError
+from graphrag_provenance.errors import ProvenanceError, StoreConflictError, StoreUnavailableError
 from graphrag_provenance.model.instants import format_instant, now
 from graphrag_provenance.rules.digests import EMPTY_SUM, MultisetHash, graph_hash, run_digest
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
 from graphrag_provenance.store.database import Database, Transaction
+from graphrag_provenance.store.shield import uninterrupted
 
 STORE_ID = "store"
 Notify = Callable[[str], None]
@@ -59,6 +64,8 @@ class Run:
     record: dict[str, Any]
     policies: PolicyLattice
     lease_seconds: float
+    completes: frozenset[int] = frozenset()
+    """The cut-off runs that this one completes: together they are one load."""
     lost: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -72,9 +79,18 @@ class Run:
         """Record a transaction's change of the graph hash in that transaction. Raises StoreConflictError when the store is lost."""
         rows = tx.run("run.delta", id=STORE_ID, run_id=self.run_id, seq=self.seq, sum=change.to_bytes(), counted=False)
         if not rows or rows[0]["held"] != 1:
-            self.lost.set()
-            raise StoreConflictError(
-                f"Run {self.seq} no longer holds the store; another writer took over.", hint=f"Resume it: --resume {self.seq}.")
+            raise self._conflict()
+
+    def check_held(self) -> None:
+        """Raises StoreConflictError if another writer took over (it then ends the transactions of this run)."""
+        rows = self.database.read("store.state", id=STORE_ID)
+        if not rows or rows[0]["store"].get("writer") != self.run_id:
+            raise self._conflict()
+
+    def _conflict(self) -> StoreConflictError:
+        self.lost.set()
+        return StoreConflictError(
+            f"Run {self.seq} no longer holds the store; another writer took over.", hint=f"Resume it: --resume {self.seq}.")
 
     def start_heartbeat(self) -> None:
         """Renew the lease until the run ends."""
@@ -101,12 +117,19 @@ class Run:
         def work(tx: Transaction) -> dict[str, Any]:
             store = _lock(tx)[0]
             if store.get("writer") != self.run_id:
-                raise StoreConflictError(f"Run {self.seq} no longer holds the store; another writer sealed it.",
-                                         hint=f"Resume it: --resume {self.seq}.")
+                sealed = tx.run("run.by_seq", seq=self.seq)[0]["run"]
+                if sealed["run_id"] == self.run_id and sealed["status"] == status:
+                    return run_json(sealed)  # by us: only the acknowledgement was lost
+                raise self._conflict()
             return _seal(tx, store, self.record, status, counts)
 
-        record, _ = self.database.write(work, metadata=self.metadata)
-        return record
+        def write() -> dict[str, Any]:
+            return self.database.write(work, metadata=self.metadata)[0]
+
+        try:
+            return uninterrupted(write)
+        except StoreUnavailableError:
+            return uninterrupted(write)  # it may have been the acknowledgement that was lost
 
 
 def begin(
@@ -120,7 +143,7 @@ def begin(
     deadline = time.monotonic() + wait_seconds
     told = ""
     while True:
-        run, busy = _try_begin(database, start, policies, lease_seconds)
+        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds))
         if run is not None:
             run.start_heartbeat()
             return run
@@ -135,15 +158,19 @@ def begin(
 def _try_begin(database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float) -> tuple[Run | None, str]:
     run_id = str(uuid.uuid4())
     trace_id = start.trace_id or uuid.uuid4().hex
+    known = database.read("store.state", id=STORE_ID)
+    previous: str | None = known[0]["store"].get("writer") if known else None
+    if previous is not None:
+        if not _abandoned(known[0]["store"], known[0]["now"]):
+            return None, _busy(known[0]["store"])
+        # A writer that is stopped, not dead, would keep its locks for ever, the store's among them.
+        database.read("run.terminate", run_id=previous)
 
     def work(tx: Transaction) -> tuple[Run | None, str]:
         store, clock = _lock(tx)
         if store.get("writer"):
             if not _abandoned(store, clock):
-                return None, (f"Run {store['writer_seq']} (process {store.get('writer_pid')} on {store.get('writer_host')}) is "
-                              "writing; waiting for it.")
-            if tx.run("run.transactions", run_id=store["writer"]):
-                return None, f"Run {store['writer_seq']} was abandoned; waiting for its last transaction."
+                return None, _busy(store)
             abandoned = tx.run("run.by_seq", seq=store["writer_seq"])[0]["run"]
             _seal(tx, store, abandoned, "interrupted", {})
             store = _lock(tx)[0]
@@ -162,10 +189,27 @@ def _try_begin(database: Database, start: RunStart, policies: PolicyLattice, lea
             "policies": json.dumps(order.as_json(), sort_keys=True), "policies_hash": order.hash,
             "sum": store.get("sum", EMPTY_SUM), "graph_hash": store.get("graph_hash", graph_hash(EMPTY_SUM)),
         }, counted=False)
-        return Run(database, seq, run_id, trace_id, record, order, lease_seconds), ""
+        return Run(database, seq, run_id, trace_id, record, order, lease_seconds, _completed(tx, start.resumes)), ""
 
     result, _ = database.write(work, metadata={"run_id": run_id, "app": "graphrag-provenance"})
+    if previous is not None and result[0] is not None:
+        database.read("run.terminate", run_id=previous)  # what it began since can only fail, and may hold locks on data
     return result
+
+
+def _busy(store: Mapping[str, Any]) -> str:
+    where = f"process {store.get('writer_pid')} on {store.get('writer_host')}"
+    return f"Run {store['writer_seq']} ({where}) is writing; waiting for it."
+
+
+def _completed(tx: Transaction, seq: int | None) -> frozenset[int]:
+    """A cut-off run and those that it was to complete itself."""
+    found: set[int] = set()
+    while seq is not None and seq not in found:
+        found.add(seq)
+        rows = tx.run("run.by_seq", seq=seq)
+        seq = rows[0]["run"].get("resumes") if rows else None
+    return frozenset(found)
 
 
 def _lock(tx: Transaction) -> tuple[dict[str, Any], datetime]:
@@ -190,7 +234,9 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _seal(tx: Transaction, store: Mapping[str, Any], record: Mapping[str, Any], status: str, counts: Mapping[str, Any]) -> dict[str, Any]:
+def _seal(
+    tx: Transaction, store: Mapping[str, Any], record: Mapping[str, Any], status: str, counts: Mapping[str, Any],
+) -> dict[str, Any]:
     total = MultisetHash(store.get("sum", EMPTY_SUM))
     for row in tx.run("run.fold", seq=record["seq"], counted=False):
         total.combine(MultisetHash(row["sum"]))
