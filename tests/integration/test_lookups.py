@@ -1,0 +1,183 @@
+"""Look-ups show what a reader may see, and answer for a hidden thing as for an absent one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graphrag_provenance.errors import AccessDeniedError, ConfigurationError, InputError, NotFoundError
+from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.lookups import (
+    edge_history,
+    edge_list,
+    edge_show,
+    entity_find,
+    entity_show,
+    run_list,
+    run_show,
+)
+from tests.corpus.worlds import Load, edge, loader, reader, thing
+
+Cypher = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def store(server: Any, database: Database, cypher: Cypher) -> Database:
+    if not server.disposable:
+        pytest.skip("the server is not ours to empty")
+    cypher("MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS")
+    return database
+
+
+@pytest.fixture(scope="module")
+def load(store: Database, tmp_path_factory: pytest.TempPathFactory) -> Load:
+    return loader(store, tmp_path_factory.mktemp("worlds"))
+
+
+@pytest.fixture(scope="module")
+def world(store: Database, load: Load, cypher: Cypher) -> str:
+    """a calls b (internal); a calls h (hr); withheld w calls b; lonely l declares a policy, m does not."""
+    tenant = "T-lookups"
+    load(tenant, edge("a", "b", environment="production"), edge("a", "h", policy="hr"), edge("w", "b", policy="pubilc"),
+         thing("a", ("Alpha One", "declared"), ("Guessed", "guess")), thing("h", ("Hotel", "declared")),
+         thing("lonely", policy="internal"), thing("mute"))
+    load(tenant + "-other", edge("a", "b", policy="public", edge_id="foreign"))
+    cypher("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
+    return tenant
+
+
+def test_an_edge_shows_its_scope_and_evidence(store: Database, world: str) -> None:
+    shown = edge_show(store, reader(world, "internal"), "a->b")
+    assert (shown["relation"], shown["state"], shown["scope"]["environment"]) == ("calls", "published", "production")
+    (evidence,) = shown["evidence"]
+    assert evidence["doc"].endswith("@1")
+    assert not {"policies", "acl", "reasons"} & set(shown)
+    assert "internal" not in json.dumps(shown)
+
+
+@pytest.mark.parametrize("hidden", ["a->h", "w->b", "foreign"])
+@pytest.mark.parametrize("look", [edge_show, edge_history])
+def test_a_hidden_edge_is_not_found_in_the_words_of_an_absent_one(
+    store: Database, world: str, look: Callable[..., Any], hidden: str) -> None:
+    errors = []
+    for edge_id in (hidden, "absent"):
+        with pytest.raises(NotFoundError) as caught:
+            look(store, reader(world, "internal"), edge_id)
+        errors.append(str(caught.value).replace(edge_id, "X"))
+    assert errors[0] == errors[1]
+
+
+def test_an_auditor_sees_why_an_edge_is_withheld_but_not_past_its_clearance(store: Database, world: str) -> None:
+    who = reader(world, "internal", auditor=True)
+    shown = edge_show(store, who, "w->b")
+    assert (shown["state"], shown["reasons"]) == ("withheld", ["unknown-policy: pubilc"])
+    with pytest.raises(NotFoundError):
+        edge_show(store, who, "a->h")
+
+
+def test_edges_are_listed_page_by_page_and_only_visible_ones(store: Database, world: str) -> None:
+    def ids(*clearances: str, **more: Any) -> list[str]:
+        return [e["edge_id"] for e in edge_list(store, reader(world, *clearances), **more)]
+
+    assert ids("internal") == ["a->b"]
+    assert ids("hr") == ["a->b", "a->h"]
+    assert ids("hr", limit=1) == ["a->b"]
+    assert ids("hr", limit=1, after="a->b") == ["a->h"]
+    assert ids("public") == ids() == []
+    with pytest.raises(InputError):
+        ids("hr", limit=0)
+
+
+def test_withheld_edges_are_for_auditors_and_operators(store: Database, world: str) -> None:
+    for role in ({"auditor": True}, {"operator": True}):
+        (one,) = edge_list(store, reader(world, **role), withheld=True)
+        assert (one["edge_id"], one["reasons"]) == ("w->b", ["unknown-policy: pubilc"])
+    with pytest.raises(AccessDeniedError):
+        edge_list(store, reader(world, "restricted"), withheld=True)
+
+
+def test_an_edge_without_its_relationship_is_not_shown(store: Database, load: Load, cypher: Cypher, tenant: str) -> None:
+    load(tenant, edge("a", "b"))
+    cypher("MATCH ({tenant: $t, id: 'a'})-[r]->({tenant: $t, id: 'b'}) DELETE r", t=tenant)
+    assert edge_list(store, reader(tenant, "internal")) == []
+    with pytest.raises(NotFoundError):
+        edge_show(store, reader(tenant, "internal"), "a->b")
+
+
+def test_history_keeps_retired_evidence_and_hides_what_is_stricter(
+    store: Database, load: Load, cypher: Cypher, tenant: str) -> None:
+    load(tenant, edge("a", "b"))
+    load(tenant, edge("a", "b"))
+    load(tenant, edge("a", "b", policy="hr"))
+    last = run_list(store, limit=1)[0]["seq"]
+    cypher("MATCH (:Assertion {tenant: $t})-[e:EVIDENCED_BY]->() WHERE e.policy = 'hr' SET e.until = $seq", t=tenant, seq=last)
+    cypher("MATCH (x:Assertion {tenant: $t}) SET x.policies = ['internal'] "
+           "WITH x MATCH ({tenant: $t})-[r {edge_id: x.edge_id}]->() SET r.policies = ['internal']", t=tenant)
+    seen = edge_history(store, reader(tenant, "internal"), "a->b")["history"]
+    assert [h["until"] for h in seen] == [None, None]
+    assert seen[0]["since"] < seen[1]["since"]
+    full = edge_history(store, reader(tenant, "hr"), "a->b")["history"]
+    assert [h["until"] for h in full] == [None, None, last]
+    assert full[2]["retired_by"]["seq"] == last
+    assert len(edge_show(store, reader(tenant, "hr"), "a->b")["evidence"]) == 2
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("a", ["a"]), ("Alpha One", ["a"]), ("lonely", ["lonely"]), ("lone", ["lonely"]), ("mute", []), ("h", []), ("Hotel", []),
+    ('a" OR *:* ~', []), ("!!", []), ("absent", [])])
+def test_finding_shows_visible_entities_only(store: Database, world: str, text: str, found: list[str]) -> None:
+    assert [e["id"] for e in entity_find(store, reader(world, "internal"), text)] == found
+
+
+def test_a_cleared_reader_finds_more(store: Database, world: str) -> None:
+    assert [e["id"] for e in entity_find(store, reader(world, "hr"), "Hotel")] == ["h"]
+    assert entity_find(store, reader(world), "lonely") == []
+    with pytest.raises(InputError):
+        entity_find(store, reader(world, "hr"), "  ")
+
+
+def test_a_neighbourhood_counts_visible_edges_only(store: Database, world: str) -> None:
+    seen = entity_show(store, reader(world, "internal"), ("Thing", "a"))
+    assert seen["counts"] == [{"relation": "calls", "outgoing": True, "edges": 1}]
+    assert [(e["edge_id"], e["other"]["id"]) for e in seen["edges"]] == [("a->b", "b")]
+    assert entity_show(store, reader(world, "hr"), ("Thing", "a"))["counts"][0]["edges"] == 2
+    assert [a["alias"] for a in seen["aliases"]] == ["Alpha One", "Guessed"]
+
+
+def test_an_entity_is_found_by_a_declared_alias_and_never_by_a_guess(store: Database, world: str) -> None:
+    assert entity_show(store, reader(world, "internal"), ("Thing", " Alpha  One"))["id"] == "a"
+    with pytest.raises(NotFoundError):
+        entity_show(store, reader(world, "internal"), ("Thing", "Guessed"))
+
+
+@pytest.mark.parametrize("hidden", ["h", "w", "mute", "Hotel"])
+def test_a_hidden_entity_is_not_found_in_the_words_of_an_absent_one(store: Database, world: str, hidden: str) -> None:
+    errors = []
+    for name in (hidden, "absent"):
+        with pytest.raises(NotFoundError) as caught:
+            entity_show(store, reader(world, "internal"), ("Thing", name))
+        errors.append(str(caught.value).replace(f":{name}.", ":X."))
+    assert errors[0] == errors[1]
+
+
+def test_runs_are_for_operators_and_auditors(store: Database, world: str) -> None:
+    newest, older = run_list(store, reader(world, operator=True), limit=2)
+    assert newest["seq"] == older["seq"] + 1
+    assert run_list(store, limit=1, before=newest["seq"])[0]["seq"] == older["seq"]
+    assert run_show(store, older["seq"], reader(world, auditor=True))["run_id"] == older["run_id"]
+    with pytest.raises(NotFoundError):
+        run_show(store, 10**9)
+    for look in (lambda: run_list(store, reader(world, "restricted")), lambda: run_show(store, 1, reader(world, "restricted"))):
+        with pytest.raises(AccessDeniedError):
+            look()
+
+
+def test_an_unknown_clearance_is_an_error_in_every_look_up(store: Database, world: str) -> None:
+    who = reader(world, "topsecret")
+    for look in (lambda: edge_show(store, who, "a->b"), lambda: edge_list(store, who), lambda: edge_history(store, who, "a->b"),
+                 lambda: entity_find(store, who, "a"), lambda: entity_show(store, who, ("Thing", "a"))):
+        with pytest.raises(ConfigurationError, match="Known policies"):
+            look()
