@@ -5,4 +5,4 @@
 UNWIND $keys AS key
 MATCH (d:Document {tenant: key[0], doc_id: key[1]})-[:HAS_REVISION]->(r:Revision)
 WHERE r.registered
-RETURN key, r.doc AS doc, r.effective_at AS effective_at, r.supersedes AS supersedes, r.since AS arrival
+RETURN key, r.doc AS doc, r.effective_at AS effective_at, r.supersedes AS supersedes, coalesce(r.arrival, r.since) AS arrival

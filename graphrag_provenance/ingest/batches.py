@@ -9,11 +9,12 @@ from __future__ import annotations
 import queue
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
 
 from graphrag_provenance.errors import StoreTimeoutError
+from graphrag_provenance.ingest.candidates import Candidate
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.edges import Edge
 from graphrag_provenance.store.assertions import Rules, apply_edges
@@ -23,7 +24,7 @@ from graphrag_provenance.store.entities import EntityItem, apply_entities
 from graphrag_provenance.store.runs import Run
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item, apply_sources
-from graphrag_provenance.store.view import Pending, View
+from graphrag_provenance.store.view import Key, Pending, View
 
 Applied = tuple[Outcome, MultisetHash, Pending]
 
@@ -60,24 +61,24 @@ def write_entities(database: Database, run: Run, view: View, items: Sequence[Ent
     return _commit(database, run, lambda tx: apply_entities(tx, run.seq, view, items))
 
 
-def write_edges(database: Database, run: Run, rules: Rules, view: View, edges: Sequence[Edge]) -> Outcome:
-    """Store a batch of edges."""
+def write_edges(database: Database, run: Run, rules: Rules, view: View, edges: Sequence[Edge], stored: Container[Key]) -> Outcome:
+    """Store a batch of edges; `stored` are those of their keys that the store has."""
     def work(tx: Transaction) -> Applied:
         outcome, change, pending = Outcome(), MultisetHash(), Pending(view)
-        apply_edges(tx, run.seq, rules, pending, edges, outcome, change)
+        apply_edges(tx, run.seq, rules, pending, edges, outcome, change, stored)
         return outcome, change, pending
 
     return _commit(database, run, work)
 
 
 class EdgeWorkers:
-    """Threads that write edges in batches; an edge always goes to the same one."""
+    """Threads that take candidates in batches; an edge always goes to the same one."""
 
-    def __init__(self, write: Callable[[Sequence[Edge]], Outcome], workers: int, batch_size: int) -> None:
+    def __init__(self, write: Callable[[Sequence[Candidate]], Outcome], workers: int, batch_size: int) -> None:
         self._write = write
         self._size = batch_size
-        self._buffers: list[list[Edge]] = [[] for _ in range(max(1, workers))]
-        self._inboxes: list[queue.Queue[list[Edge] | None]] = [queue.Queue(maxsize=2) for _ in self._buffers]
+        self._buffers: list[list[Candidate]] = [[] for _ in range(max(1, workers))]
+        self._inboxes: list[queue.Queue[list[Candidate] | None]] = [queue.Queue(maxsize=2) for _ in self._buffers]
         self._done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._threads = [
@@ -97,7 +98,7 @@ class EdgeWorkers:
         for thread in self._threads:
             thread.join()
 
-    def _work(self, inbox: queue.Queue[list[Edge] | None]) -> None:
+    def _work(self, inbox: queue.Queue[list[Candidate] | None]) -> None:
         while (batch := inbox.get()) is not None:
             if self._error is not None:
                 continue  # drain, so that the reader never blocks; the error is raised there
@@ -106,13 +107,13 @@ class EdgeWorkers:
             except BaseException as error:  # noqa: BLE001 - handed to the reading thread, which raises it
                 self._error = error
 
-    def submit(self, edge: Edge) -> None:
+    def submit(self, candidate: Candidate) -> None:
         """Hand over one edge; blocks while its worker is busy. Raises what a worker raised."""
         if self._error is not None:
             raise self._error
-        slot = zlib.crc32(f"{edge.tenant}\x00{edge.edge_id}".encode("utf-8", "surrogatepass")) % len(self._buffers)
+        slot = zlib.crc32("\x00".join(candidate.key or ()).encode("utf-8", "surrogatepass")) % len(self._buffers)
         buffer = self._buffers[slot]
-        buffer.append(edge)
+        buffer.append(candidate)
         if len(buffer) >= self._size:
             self._inboxes[slot].put(buffer)
             self._buffers[slot] = []

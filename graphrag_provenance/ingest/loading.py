@@ -10,20 +10,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from graphrag_provenance.errors import InputError, ProvenanceError, StoreError, StoreUnavailableError
 from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_entities, write_sources
+from graphrag_provenance.ingest.candidates import Candidate, Reading, candidate, rejected, sift, to_edge, to_source
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
-from graphrag_provenance.ingest.validate import parse_kind, parse_record, tenant_of
+from graphrag_provenance.ingest.validate import LINE_CODES, parse_line, surely_edge, surely_no_edge
+from graphrag_provenance.model.identifiers import ID_RULE
 from graphrag_provenance.model.instants import now
-from graphrag_provenance.model.records import EdgeRecord, EntityRecord, TombstoneRecord
-from graphrag_provenance.rules.edges import Edge, edge_from_record
+from graphrag_provenance.rules.edges import Edge
+from graphrag_provenance.rules.fingerprints import salt
 from graphrag_provenance.rules.policies import PolicyLattice
-from graphrag_provenance.rules.rejects import Refused, RejectCode
-from graphrag_provenance.rules.relations import Relation, check_edge
+from graphrag_provenance.rules.rejects import Refused
+from graphrag_provenance.rules.relations import Relation
 from graphrag_provenance.store import runs
 from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.counting import Outcome, Reject
@@ -104,7 +108,7 @@ class Summary:
         }
 
 
-@dataclass(slots=True)
+@dataclass
 class _Load:
     database: Database
     options: IngestOptions
@@ -118,8 +122,11 @@ class _Load:
     read: int = 0
     reported: float = 0.0
 
-    def reject(self, line: Line, refused: Refused) -> None:
-        self.rejects.write(Reject(line.file, line.number, refused.code, refused.message, line.data.decode("utf-8", "replace")))
+    @cached_property
+    def reading(self) -> Reading:
+        options = self.options
+        return Reading(options.tenant, options.relations, salt(
+            options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE))
 
     def take(self, outcome: Outcome) -> None:
         self.outcome.add(outcome)
@@ -154,7 +161,8 @@ def ingest(
             policies=options.policies, lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds,
             notify=notify or (lambda _: None))
         rejects = RejectFile(options.rejects or Path(f"{run.run_id}.rejected.jsonl"))
-        load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources), View(), rejects,
+        load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
+                     View(seq=run.seq, completes=run.completes), rejects,
                      progress or (lambda _: None))
         try:
             with rejects:
@@ -193,59 +201,66 @@ def _run(load: _Load) -> None:
 
 def _first_pass(load: _Load) -> None:
     clock = now()
-    sources: list[Item] = []
-    entities: list[EntityItem] = []
-    size = load.options.batch_size
+    batch: list[Candidate] = []
     base = 0
 
-    def flush(limit: int) -> None:
-        if len(sources) > limit:
-            load.take(write_sources(load.database, load.run, load.rules, load.view, sources, clock))
-            sources.clear()
-        if len(entities) > limit:
-            load.take(write_entities(load.database, load.run, load.view, entities))
-            entities.clear()
+    def flush() -> None:
+        if batch:
+            _store_sources(load, batch, clock)
+            batch.clear()
 
     for source in load.sources:
         done = 0
         for line in lines(source, load.options.max_line_bytes):
             load.read += 1
             done += len(line.data) + line.too_long + 1
-            try:
-                kind = parse_kind(line)
-                if kind == "edge":
-                    continue
-                record = parse_record(kind, line.data)
-                tenant = tenant_of(record, load.options.tenant)
-                if isinstance(record, EntityRecord):
-                    entities.append(EntityItem(record, tenant))
-                elif isinstance(record, TombstoneRecord | EdgeRecord):
-                    raise Refused(RejectCode.UNSUPPORTED_KIND, f"this version does not load {kind} records")
-                else:
-                    sources.append(Item(record, tenant, line.file, line.number, line.data.decode("utf-8", "replace")))
-            except Refused as refused:
-                load.reject(line, refused)
-            flush(size - 1)
+            if not surely_edge(line):
+                try:
+                    value = parse_line(line)
+                    if value["kind"] != "edge":
+                        batch.append(candidate(line, value, load.reading))
+                except Refused as refused:
+                    load.rejects.write(rejected(line, refused))
+            if len(batch) >= load.options.batch_size:
+                flush()
             load.tell("sources", base + min(done, source.size))
         base += source.size
-    flush(0)
+    flush()
     load.tell("sources", base, last=True)
+
+
+def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> None:
+    sifted = sift(load.database, batch)
+    for kind, count in sifted.repeated.items():
+        (load.outcome.entities if kind == "entity" else load.outcome.sources)["unchanged"] += count
+    sources: list[Item] = []
+    entities: list[EntityItem] = []
+    for one in sifted.new:
+        try:
+            item = to_source(one, load.reading)
+        except Refused as refused:
+            load.rejects.write(rejected(one.line, refused))
+            continue
+        if isinstance(item, EntityItem):
+            entities.append(item)
+        else:
+            sources.append(item)
+    if sources:
+        load.take(write_sources(load.database, load.run, load.rules, load.view, sources, clock))
+    if entities:
+        load.take(write_entities(load.database, load.run, load.view, entities))
 
 
 def _second_pass(load: _Load) -> None:
     base = 0
-
-    def write(edges: Sequence[Edge]) -> Outcome:
-        return write_edges(load.database, load.run, load.rules, load.view, edges)
-
-    with EdgeWorkers(write, load.options.workers, load.options.batch_size) as workers:
+    with EdgeWorkers(lambda batch: _store_edges(load, batch), load.options.workers, load.options.batch_size) as workers:
         for source in load.sources:
             done = 0
             for line in lines(source, load.options.max_line_bytes):
                 done += len(line.data) + line.too_long + 1
-                edge = _edge(load, line)
-                if edge is not None:
-                    workers.submit(edge)
+                one = _edge(load, line)
+                if one is not None:
+                    workers.submit(one)
                 for outcome in workers.finished():
                     load.take(outcome)
                 load.tell("edges", base + min(done, source.size))
@@ -255,22 +270,33 @@ def _second_pass(load: _Load) -> None:
     load.tell("edges", base, last=True)
 
 
-def _edge(load: _Load, line: Line) -> Edge | None:
-    """The edge of a line, or None for another kind (those, and broken lines, were dealt with in the first pass)."""
-    try:
-        if parse_kind(line) != "edge":
-            return None
-    except Refused:
+def _edge(load: _Load, line: Line) -> Candidate | None:
+    """The edge of a line, or None for another kind, or for a broken line of one (the first pass dealt with those)."""
+    if surely_no_edge(line):
         return None
     try:
-        record = parse_record("edge", line.data)
-        assert isinstance(record, EdgeRecord)
-        tenant = tenant_of(record, load.options.tenant)
-        check_edge(load.options.relations, record)
+        value = parse_line(line)
+        return candidate(line, value, load.reading) if value["kind"] == "edge" else None
     except Refused as refused:
-        load.reject(line, refused)
+        if surely_edge(line) or refused.code not in LINE_CODES:
+            load.rejects.write(rejected(line, refused))
         return None
-    return edge_from_record(record, tenant, line.file, line.number, line.data.decode("utf-8", "replace"))
+
+
+def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
+    sifted = sift(load.database, batch)
+    refusals: list[Reject] = []
+    edges: list[Edge] = []
+    for one in sifted.new:
+        try:
+            edges.append(one.edge or to_edge(one.line, one.fingerprint, load.reading))
+        except Refused as refused:
+            refusals.append(rejected(one.line, refused))
+    outcome = write_edges(load.database, load.run, load.rules, load.view, edges, sifted.stored) if edges else Outcome()
+    outcome.edges["unchanged"] += sifted.repeated.get("edge", 0)
+    outcome.evidence["unchanged"] += sifted.evidence
+    outcome.rejects = refusals + outcome.rejects
+    return outcome
 
 
 def _counts(load: _Load) -> dict[str, Any]:
@@ -304,7 +330,7 @@ def _dry_run(database: Database, sources: list[Source], options: IngestOptions, 
     seq = int((state or {}).get("head_seq", 0)) + 1
     run = runs.Run(database, seq, "dry-run", options.trace_id or "", {}, order, options.lease_seconds)
     with RejectFile(options.rejects) as rejects:
-        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources), View(dry=True), rejects,
+        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources), View(seq=seq, dry=True), rejects,
                      progress or (lambda _: None))
         _run(load)
     record = {"seq": None, "run_id": None, "trace_id": options.trace_id, "actor": options.actor, "pipeline": options.pipeline,

@@ -1,6 +1,6 @@
 """The reject file: every refused record with its place and reason (spec 1, "What bad input gets").
 
-Owns: its format, one JSON object a line: file, line, code, message, record. The file is made when the first record is refused.
+Owns: its format, one JSON object a line: file, line, code, message, record (replacement characters where it was not UTF-8). The file is made when the first record is refused.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RejectFile:
     def write(self, reject: Reject) -> None:
         """Count and write one reject."""
         line = json.dumps({"file": reject.file, "line": reject.line, "code": reject.code.value, "message": reject.message,
-                           "record": reject.record}, ensure_ascii=True)
+                           "record": reject.record.decode("utf-8", "replace")}, ensure_ascii=True)
         with self._lock:
             self.counts[reject.code.value] += 1
             if self._path is None:

@@ -5,12 +5,15 @@ Owns: the checks that need one line only: encoding, JSON, kind, fields, tenant. 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import jiter
 from pydantic import ValidationError
 
 from graphrag_provenance.ingest.sources import Line
+from graphrag_provenance.model.identifiers import normalise_entity_id
 from graphrag_provenance.model.records import (
     RECORD_ADAPTERS,
     AnyRecord,
@@ -19,10 +22,27 @@ from graphrag_provenance.model.records import (
 from graphrag_provenance.rules.rejects import Refused, RejectCode
 
 _SHOWN = 3
+LINE_CODES = frozenset({RejectCode.LINE_TOO_LONG, RejectCode.NOT_JSON, RejectCode.NOT_UTF8, RejectCode.DUPLICATE_KEY,
+                        RejectCode.NOT_AN_OBJECT, RejectCode.UNKNOWN_KIND})
+"""Codes of `parse_line`: a line with one of them has no kind."""
 
 
-def parse_kind(line: Line) -> str:
-    """The record kind of a line. Raises Refused for what is not one JSON object with a known kind."""
+_EDGE = re.compile(rb'\s*\{\s*"kind"\s*:\s*"edge"\s*,')
+_OTHER = re.compile(rb'\s*\{\s*"kind"\s*:\s*"(?:document|revision|chunk|entity|tombstone)"\s*,')
+
+
+def surely_edge(line: Line) -> bool:
+    """Whether the line begins like an edge, so that the first pass need not parse it (the second one does)."""
+    return _EDGE.match(line.data) is not None
+
+
+def surely_no_edge(line: Line) -> bool:
+    """Whether the line begins like another kind, so that the second pass need not parse it (the first one did)."""
+    return _OTHER.match(line.data) is not None
+
+
+def parse_line(line: Line) -> dict[str, Any]:
+    """The JSON object of a line. Raises Refused for what is not one JSON object with a known kind."""
     if line.too_long:
         raise Refused(RejectCode.LINE_TOO_LONG, f"the line has {line.too_long} bytes; the setting max_line_bytes allows fewer")
     try:
@@ -34,7 +54,24 @@ def parse_kind(line: Line) -> str:
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in RECORD_ADAPTERS:
         raise Refused(RejectCode.UNKNOWN_KIND, f"kind is {kind!r}; known kinds: {', '.join(RECORD_ADAPTERS)}")
-    return kind
+    return value
+
+
+def record_key(value: Mapping[str, Any], default: str | None) -> tuple[str, ...] | None:
+    """The key of the node that a record is about, if the record names it plainly; None: only full validation can tell."""
+    kind = value["kind"]
+    if kind == "edge":
+        access = value.get("access")
+        parts = [(access.get("tenant") if isinstance(access, dict) else None) or default, value.get("edge_id")]
+    else:
+        parts = [value.get("tenant") or default, *(value.get(name) for name in _KEYS[kind])]
+    if not all(isinstance(part, str) for part in parts):
+        return None
+    key = tuple(str(part) for part in parts)
+    return (*key[:2], normalise_entity_id(key[2])) if kind == "entity" else key
+
+
+_KEYS = {"document": ("doc_id",), "revision": ("doc",), "chunk": ("doc", "chunk"), "entity": ("type", "id"), "tombstone": ("doc_id", "chunk")}
 
 
 def _not_json(data: bytes, message: str) -> Refused:
@@ -84,12 +121,14 @@ def tenant_of(record: AnyRecord, default: str | None) -> str:
     if tenant is None:
         raise Refused(RejectCode.TENANT_MISSING, "the record names no tenant and --tenant was not given")
     if isinstance(record, EdgeRecord):
-        for place, other in _parts(record):
-            if other is not None and other != tenant:
-                raise Refused(RejectCode.TENANT_MISMATCH, f"{place} is of tenant {other!r}, the edge of {tenant!r}")
+        _same_tenant(record, tenant)
     return tenant
 
 
-def _parts(record: EdgeRecord) -> list[tuple[str, str | None]]:
-    ends = [("source", record.source.tenant), ("target", record.target.tenant)]
-    return ends + [(f"evidence.{number}", item.tenant) for number, item in enumerate(record.evidence)]
+def _same_tenant(record: EdgeRecord, tenant: str) -> None:
+    for place, part in (("source", record.source), ("target", record.target)):
+        if part.tenant is not None and part.tenant != tenant:
+            raise Refused(RejectCode.TENANT_MISMATCH, f"{place} is of tenant {part.tenant!r}, the edge of {tenant!r}")
+    for number, item in enumerate(record.evidence):
+        if item.tenant is not None and item.tenant != tenant:
+            raise Refused(RejectCode.TENANT_MISMATCH, f"evidence.{number} is of tenant {item.tenant!r}, the edge of {tenant!r}")

@@ -12,6 +12,7 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Sequence
+from functools import lru_cache
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 RESERVED_TYPES = frozenset({
@@ -24,11 +25,13 @@ _POINT_NAMESPACE = uuid.UUID("6f2d9a3c-52a4-5e0b-9d6f-3a2b1c0d4e5f")
 _SPACES = re.compile(r"\s+")
 
 
+@lru_cache(maxsize=4096)
 def is_name(text: str) -> bool:
     """Whether `text` may become a label or relationship type."""
     return NAME.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def relationship_type(relation: str) -> str:
     """`depends_on` → `DEPENDS_ON`; `dependsOn` → `DEPENDSON`. Raises ValueError for an illegal or reserved name."""
     if not is_name(relation):
@@ -39,6 +42,7 @@ def relationship_type(relation: str) -> str:
     return name
 
 
+@lru_cache(maxsize=4096)
 def check_entity_type(entity_type: str) -> str:
     """The type itself. Raises ValueError for an illegal or reserved name."""
     if not is_name(entity_type):
@@ -55,6 +59,7 @@ def normalise_entity_id(text: str) -> str:
     return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip()
 
 
+@lru_cache(maxsize=65536)
 def split_revision(revision: str) -> tuple[str, str]:
     """`doc@ver` → (doc id, version), split at the **last** `@`. Raises ValueError when either side is empty."""
     doc_id, at, version = revision.rpartition("@")

@@ -61,8 +61,10 @@ def _sized(value: str) -> str:
 
 
 def _not_blank(value: str) -> str:
-    if not normalise_entity_id(value):
+    canonical = normalise_entity_id(value)
+    if not canonical:
         raise ValueError("is blank")
+    _sized(canonical)  # it becomes the index key, and NFC can make text longer
     return _sized(value)
 
 
@@ -238,6 +240,10 @@ class Scope(Record):
         return self
 
 
+_NO_ACCESS = Access()
+_EVERYWHERE = Scope()
+
+
 class EdgeRecord(Record):
     """A typed, directed relation with its evidence."""
 
@@ -261,7 +267,7 @@ class EdgeRecord(Record):
     """Shorthand for the same statement on each evidence item that has none."""
     confidence: Confidence | None = None
     """Shorthand for the same statement on each evidence item that has none."""
-    attributes: Attributes = {}
+    attributes: Attributes = Field(default_factory=dict)
     """Stored and returned, never interpreted."""
 
 
@@ -280,7 +286,7 @@ class DocumentRecord(Record):
     """Tenant; default: `ingest --tenant`."""
     policy: PolicyStatement = None
     """Policy statement about every revision."""
-    attributes: Attributes = {}
+    attributes: Attributes = Field(default_factory=dict)
     """Stored and returned, never interpreted."""
 
 
@@ -331,7 +337,7 @@ class ChunkRecord(Record):
     """Chunk id, unique inside its revision."""
     tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
-    section_path: list[Unicode] = []
+    section_path: list[Unicode] = Field(default_factory=list)
     """Headings above the passage, outermost first."""
     ordinal: Position
     """Position in the revision, from 0."""
@@ -350,7 +356,7 @@ class ChunkRecord(Record):
 class Alias(Record):
     """Another name of an entity, and how it was linked."""
 
-    alias: Text
+    alias: EntityId
     """The other name."""
     method: Annotated[AliasMethod, Field(strict=False)]
     """`exact`, `declared` or `guess`."""
@@ -373,11 +379,11 @@ class EntityRecord(Record):
     """Name, for people."""
     tenant: Tenant | None = None
     """Tenant; default: `ingest --tenant`."""
-    aliases: list[Alias] = []
+    aliases: list[Alias] = Field(default_factory=list)
     """Other names."""
     policy: PolicyStatement = None
     """If declared and cleared, the entity is visible without a visible edge."""
-    attributes: Attributes = {}
+    attributes: Attributes = Field(default_factory=dict)
     """Stored and returned, never interpreted."""
 
 

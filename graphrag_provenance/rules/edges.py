@@ -86,10 +86,11 @@ class Edge:
     """(type, id, id as written) of ends whose id was normalised."""
     file: str
     line: int
-    raw: str
+    raw: bytes
+    fingerprint: bytes
 
 
-def edge_from_record(record: EdgeRecord, tenant: str, file: str, line: int, raw: str) -> Edge:
+def edge_from_record(record: EdgeRecord, tenant: str, file: str, line: int, raw: bytes, fingerprint: bytes) -> Edge:
     """The edge that a record states. The tenant is the caller's decision (`ingest.validate`)."""
     source, target = record.source, record.target
     source_id, target_id = normalise_entity_id(source.id), normalise_entity_id(target.id)
@@ -108,7 +109,7 @@ def edge_from_record(record: EdgeRecord, tenant: str, file: str, line: int, raw:
     originals = tuple(
         (end.type, canonical, end.id) for end, canonical in ((source, source_id), (target, target_id)) if end.id != canonical)
     edge_id = record.edge_id or derived_edge_id(tenant, identity)
-    return Edge(tenant, edge_id, identity, tuple(citations), record.access.policy, record.attributes, originals, file, line, raw)
+    return Edge(tenant, edge_id, identity, tuple(citations), record.access.policy, record.attributes, originals, file, line, raw, fingerprint)
 
 
 def derived_edge_id(tenant: str, identity: Identity) -> str:
@@ -125,12 +126,12 @@ def merge_edge(old: Node | None, edge: Edge, seq: int) -> Node:
     }
     declared = union(base.get("declared"), edge.declared)
     attributes = merge_attributes(base.get("attributes"), edge.attributes, later=base.get("stated", 0) < seq) if edge.attributes else base.get("attributes")
-    stated = {} if attributes == base.get("attributes") else {"attributes": attributes, "stated": seq}
+    stated = {"attributes": attributes, "stated": seq} if edge.attributes else {}
     return {**base, **stated, "relation": min(base["relation"], edge.identity.relation), "declared": declared}
 
 
 _STATED = ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id", "environment", "region",
-           "valid_from", "valid_to", "declared", "attributes", "since", "stated")
+           "valid_from", "valid_to", "declared", "attributes", "since", "stated", "records")
 
 
 def with_verdict(node: Node, verdict: Verdict) -> Node:

@@ -122,6 +122,10 @@ def verdict(
         return Verdict(State.WITHHELD, tuple(sorted(reasons)), (), tuple(sorted(acl)), confidence, current,
                        supports and refutes, registered, False)
     effective = policies.join(statements)
-    overruled = bool(by_evidence) and not set(policies.join(own)) <= set(effective)
     return Verdict(State.PUBLISHED, (), effective, tuple(sorted(acl)), confidence, current,
-                   supports and refutes, registered, overruled)
+                   supports and refutes, registered, overruled(policies, own, effective))
+
+
+def overruled(policies: PolicyLattice, declared: Iterable[str], effective: Iterable[str]) -> bool:
+    """Whether a published edge is under stricter policies than it declares, so that its own statement has no effect."""
+    return not set(policies.join(declared)) <= set(effective)

@@ -9,7 +9,7 @@ Cost: a constant number of round trips a batch; work proportional to the batch a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,14 +25,15 @@ from graphrag_provenance.rules.edges import (
     stored_citation,
     with_verdict,
 )
+from graphrag_provenance.rules.fingerprints import noted
 from graphrag_provenance.rules.heads import is_current
 from graphrag_provenance.rules.policies import PolicyLattice
-from graphrag_provenance.rules.publication import State, Testimony, verdict
+from graphrag_provenance.rules.publication import State, Testimony, overruled, verdict
 from graphrag_provenance.rules.rejects import RejectCode
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
 from graphrag_provenance.store.entities import add_aliases, ensure_entities, original_alias
-from graphrag_provenance.store.view import Key, Pending
+from graphrag_provenance.store.view import Key, Pending, differ
 
 PUBLISHED, WITHHELD, RETRACTED = State.PUBLISHED.value, State.WITHHELD.value, State.RETRACTED.value
 
@@ -63,10 +64,13 @@ class _Work:
 
 
 def apply_edges(
-    tx: Transaction, seq: int, rules: Rules, pending: Pending, edges: Sequence[Edge], outcome: Outcome, change: MultisetHash
+    tx: Transaction, seq: int, rules: Rules, pending: Pending, edges: Sequence[Edge], outcome: Outcome, change: MultisetHash,
+    stored: Container[Key],
 ) -> None:
-    """Merge a batch of edges into the store. Bad ones become rejects of `outcome`; `change` takes the change of the graph hash."""
-    works = _read(tx, pending, dict.fromkeys((edge.tenant, edge.edge_id) for edge in edges))
+    """Merge a batch of edges into the store. Bad ones become rejects of `outcome`; `change` takes the change of the graph hash;
+    `stored` are those of their keys that the store has."""
+    keys = dict.fromkeys((edge.tenant, edge.edge_id) for edge in edges)
+    works = _read(tx, pending, {key: None for key in keys if key in stored or pending.dry})
     _load_sources(tx, pending, ((edge.tenant, item) for edge in edges for item in edge.citations))
     foreign = _foreign_documents(tx, pending, edges)
     for edge in edges:
@@ -76,17 +80,18 @@ def apply_edges(
             outcome.rejects.append(Reject(edge.file, edge.line, *refused, edge.raw))
             continue
         merged = merge_edge(work.node, edge, seq)
-        work.restated = work.restated or merged != work.node
-        work.node = merged
+        if edge.attributes:
+            pending.restate("edge", (edge.tenant, edge.edge_id))
+        fresh = [item for item in dict.fromkeys(edge.citations) if item not in work.stored and item not in work.added]
+        work.added |= dict.fromkeys(fresh)
+        outcome.evidence["added"] += len(fresh)
+        outcome.evidence["unchanged"] += len(edge.citations) - len(fresh)
+        restated = work.node is None or differ(work.node, merged)
+        work.restated = work.restated or restated
+        work.node = noted(work.node, merged, edge.fingerprint, changed=restated or bool(fresh))
         for entity_type, entity_id, written in edge.originals:
             alias = original_alias((edge.tenant, entity_type, entity_id), written, seq)
             work.originals[alias["alias_id"]] = alias
-        for item in edge.citations:
-            if item in work.stored or item in work.added:
-                outcome.evidence["unchanged"] += 1
-            else:
-                work.added[item] = None
-                outcome.evidence["added"] += 1
     _settle(tx, seq, rules, pending, works, outcome, change)
 
 
@@ -104,7 +109,7 @@ def reevaluate(
 def _read(tx: Transaction, pending: Pending, keys: Mapping[Key, None]) -> dict[Key, _Work]:
     works: dict[Key, _Work] = {}
     for row in tx.run("edge.assertions", keys=[list(key) for key in keys]):
-        node = row["node"]
+        node = pending.view.together("edge", (row["node"]["tenant"], row["node"]["edge_id"]), row["node"])
         stored = {stored_citation(item): None for item in row["evidence"]}
         works[(node["tenant"], node["edge_id"])] = _Work(node, stored, node)
     for key in keys:
@@ -128,7 +133,8 @@ def _foreign_documents(tx: Transaction, pending: Pending, edges: Sequence[Edge])
     unknown = {key for key in unknown if not (pending.get("document", key) or {}).get("registered")}
     if not unknown:
         return set()
-    return {tuple(row["key"]) for row in tx.run("source.in_other_tenant", keys=[list(key) for key in unknown])}
+    foreign = {tuple(row["key"]) for row in tx.run("source.in_other_tenant", keys=[list(key) for key in unknown])}
+    return foreign | {key for key in unknown if pending.view.declared_elsewhere(key)}
 
 
 def _refusal(work: _Work, edge: Edge, rules: Rules, pending: Pending, foreign: set[Key]) -> tuple[RejectCode, str] | None:
@@ -144,37 +150,56 @@ def _refusal(work: _Work, edge: Edge, rules: Rules, pending: Pending, foreign: s
     return None
 
 
+_Said = tuple[tuple[str, ...], tuple[str, ...], bool, bool]
+
+
+def _said(tenant: str, doc: str, chunk_id: str, pending: Pending) -> _Said:
+    """Policy statements and access references about a passage, whether it is current, whether it is declared."""
+    document = pending.get("document", (tenant, split_revision(doc)[0])) or {}
+    revision = pending.get("revision", (tenant, doc)) or {}
+    chunk = pending.get("chunk", (tenant, doc, chunk_id)) or {}
+    return ((*chunk.get("policies", ()), *revision.get("policies", ()), *document.get("policies", ())),
+            (*chunk.get("acl", ()), *revision.get("acl", ())), is_current(doc, document.get("head")), bool(chunk.get("registered")))
+
+
 def testimony(tenant: str, item: Citation, pending: Pending) -> Testimony:
+    """What is said about one citation, from what `pending` knows."""
+    return _testimony(item, _said(tenant, item.doc, item.chunk, pending))
+
+
+def _testimony(item: Citation, said: _Said) -> Testimony:
     """What is said about one citation by itself, its chunk, its revision and its document."""
-    document = pending.get("document", (tenant, split_revision(item.doc)[0])) or {}
-    revision = pending.get("revision", (tenant, item.doc)) or {}
-    chunk = pending.get("chunk", (tenant, item.doc, item.chunk)) or {}
-    statements = (*chunk.get("policies", ()), *revision.get("policies", ()), *document.get("policies", ()))
-    acl = (*chunk.get("acl", ()), *revision.get("acl", ()))
-    return Testimony(
-        item.polarity, statements if item.policy is None else (item.policy, *statements),
-        acl if item.acl is None else (item.acl, *acl), item.confidence, is_current(item.doc, document.get("head")),
-        bool(chunk.get("registered")))
+    statements, acl, current, registered = said
+    return Testimony(item.polarity, statements if item.policy is None else (item.policy, *statements),
+                     acl if item.acl is None else (item.acl, *acl), item.confidence, current, registered)
 
 
 def _settle(
     tx: Transaction, seq: int, rules: Rules, pending: Pending, works: dict[Key, _Work], outcome: Outcome, change: MultisetHash
 ) -> None:
     changed: list[_Work] = []
-    for (tenant, _), work in works.items():
+    passages: dict[Key, _Said] = {}
+    for key, work in works.items():
+        tenant = key[0]
         if work.node is None:
             continue
         if not (work.restated or work.added or work.retired):
-            outcome.edges["unchanged"] += 1
+            outcome.edges["unchanged"] += pending.leave_edge(key, work.node)
             continue
         active = work.active
-        derived = verdict(rules.policies, (testimony(tenant, item, pending) for item in active), work.node["declared"],
+        heard = []
+        for item in active:
+            place = (tenant, item.doc, item.chunk)
+            if place not in passages:
+                passages[place] = _said(*place, pending)
+            heard.append(_testimony(item, passages[place]))
+        derived = verdict(rules.policies, heard, work.node["declared"],
                           declared_stands_in=not rules.require_registered_sources)
         node = with_verdict(work.node, derived)
         digest = assertion_digest(node, active)
         old_digest = None if work.old is None else work.old.get("digest")
         if digest == old_digest and work.old is not None and not (work.added or work.retired):
-            outcome.edges["unchanged"] += 1
+            outcome.edges["unchanged"] += pending.leave_edge(key, work.old)
             continue
         if old_digest is not None:
             change.remove(old_digest)
@@ -183,30 +208,30 @@ def _settle(
             node["digest"] = digest
         node["changed"] = seq
         work.node = node
-        _count(work, derived.overruled, seq, outcome)
+        outcome.edges["unchanged"] -= pending.change_edge(key)
+        _count(work, rules.policies, seq, outcome)
         changed.append(work)
     new = [work.node for work in changed if work.old is None and work.node is not None]
     if new:
         ensure_entities(tx, seq, pending, (key for node in new for key in _end_keys(node)), outcome)
     aliases = {alias_id: alias for work in works.values() for alias_id, alias in work.originals.items()}
-    add_aliases(tx, aliases, outcome, change, dry=pending.dry)
+    add_aliases(tx, pending, aliases, outcome, change)
     if changed and not pending.dry:
         _write(tx, seq, pending, changed)
     for work in changed:
         pending.remember_edge((work.node or {})["tenant"], (work.node or {})["edge_id"], work.node, work.active)
 
 
-def _count(work: _Work, overruled: bool, seq: int, outcome: Outcome) -> None:
+def _count(work: _Work, policies: PolicyLattice, seq: int, outcome: Outcome) -> None:
     """Count an edge once a run, under the state it has last."""
-    node = work.node or {}
+    counted = [(work.node or {}, 1)]
     if work.old is not None and work.old["changed"] == seq:
-        outcome.edges[work.old["state"]] -= 1
-        outcome.withheld.subtract({reason.partition(":")[0]: 1 for reason in work.old["reasons"]})
-    else:
-        outcome.edges["unregistered"] += not node["registered"]
-        outcome.edges["overruled"] += overruled
-    outcome.edges[node["state"]] += 1
-    outcome.withheld.update({reason.partition(":")[0]: 1 for reason in node["reasons"]})
+        counted.append((work.old, -1))
+    for node, sign in counted:
+        outcome.edges[node["state"]] += sign
+        outcome.edges["unregistered"] += sign * (not node["registered"])
+        outcome.edges["overruled"] += sign * (node["state"] == PUBLISHED and overruled(policies, node["declared"], node["policies"]))
+        outcome.withheld.update({reason.partition(":")[0]: sign for reason in node["reasons"]})
 
 
 def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) -> None:

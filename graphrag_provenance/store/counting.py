@@ -18,8 +18,8 @@ class Reject:
     line: int
     code: RejectCode
     message: str
-    record: str
-    """The record as read (replacement characters where it was not UTF-8)."""
+    record: bytes
+    """The record as read."""
 
 
 @dataclass(slots=True)

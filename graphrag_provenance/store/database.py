@@ -132,20 +132,23 @@ class Database:
 
     def read(self, name: str | Query, /, **params: Any) -> list[Row]:
         """All rows of a stored read query, in a READ session with the database-side timeout."""
-        stored = name if isinstance(name, Query) else query(name)
-        if stored.access is not Access.READ:
-            raise ConfigurationError(f"'{stored.name}' is not a read query.")
+        stored = _reading(name)
         work = neo4j.unit_of_work(timeout=self._read_timeout)(
             lambda tx: [_native(record) for record in tx.run(_text(stored), params)])
         with errors(self.connection.uri), self._session(Access.READ) as session:
             rows: list[Row] = session.execute_read(work)
             return rows
 
+    def lookup(self, name: str, /, **params: Any) -> list[Row]:
+        """As `read`, for a writer's own look-ups: without the time limit, and seeing what the writer just committed."""
+        stored = _reading(name)
+        with errors(self.connection.uri), self._session(Access.WRITE) as session:
+            rows: list[Row] = session.execute_read(lambda tx: [_native(record) for record in tx.run(_text(stored), params)])
+            return rows
+
     def stream(self, name: str, /, **params: Any) -> Iterator[Row]:
         """Rows of a stored read query as they arrive, without the timeout (whole-store checks and exports)."""
-        stored = query(name)
-        if stored.access is not Access.READ:
-            raise ConfigurationError(f"'{name}' is not a read query.")
+        stored = _reading(name)
         with errors(self.connection.uri), self._session(Access.READ) as session:
             for record in session.run(_text(stored), params):
                 yield _native(record)
@@ -184,9 +187,16 @@ class Database:
         return str(rows[0]["version"])
 
 
+def _reading(name: str | Query) -> Query:
+    stored = name if isinstance(name, Query) else query(name)
+    if stored.access is not Access.READ:
+        raise ConfigurationError(f"'{stored.name}' is not a read query.")
+    return stored
+
+
 def _native(record: neo4j.Record) -> Row:
     """A record with the driver's date-times as Python's, at any depth."""
-    return {name: _value(value) for name, value in record.items()}
+    return {name: _value(value) for name, value in dict(record).items()}
 
 
 def _value(value: Any) -> Any:

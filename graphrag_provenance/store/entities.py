@@ -13,6 +13,7 @@ from typing import Any
 from graphrag_provenance.model.identifiers import ID_RULE, derive_id, normalise_entity_id
 from graphrag_provenance.model.records import AliasMethod, EntityRecord
 from graphrag_provenance.rules.digests import MultisetHash
+from graphrag_provenance.rules.fingerprints import noted
 from graphrag_provenance.rules.statements import Node, merge_entity, node_digest
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Transaction
@@ -27,6 +28,7 @@ class EntityItem:
 
     record: EntityRecord
     tenant: str
+    fingerprint: bytes
 
 
 def apply_entities(tx: Transaction, seq: int, view: View, items: Sequence[EntityItem]) -> tuple[Outcome, MultisetHash, Pending]:
@@ -36,8 +38,10 @@ def apply_entities(tx: Transaction, seq: int, view: View, items: Sequence[Entity
     pending.load(tx, "entity", keys)
     aliases: dict[str, Node] = {}
     for item, key in zip(items, keys, strict=True):
-        node = merge_entity(pending.get("entity", key), item.tenant, item.record, seq)
-        pending.set("entity", key, node)
+        known = pending.get("entity", key)
+        pending.set("entity", key, noted(known, merge_entity(known, item.tenant, item.record, seq), item.fingerprint))
+        if item.record.attributes:
+            pending.restate("entity", key)
         if item.record.id != key[2]:
             _add(aliases, original_alias(key, item.record.id, seq))
         for alias in item.record.aliases:
@@ -60,7 +64,7 @@ def apply_entities(tx: Transaction, seq: int, view: View, items: Sequence[Entity
         changed = pending.changed("entity")
         if changed:
             tx.run("entity.update", rows=[{"key": list(key), "changes": changes(old, new)} for key, old, new in changed])
-    add_aliases(tx, aliases, outcome, change, dry=pending.dry)
+    add_aliases(tx, pending, aliases, outcome, change)
     return outcome, change, pending
 
 
@@ -98,14 +102,18 @@ def _add(aliases: dict[str, Node], node: Node) -> None:
     aliases.setdefault(node["alias_id"], node)
 
 
-def add_aliases(tx: Transaction, aliases: Mapping[str, Node], outcome: Outcome, change: MultisetHash, *, dry: bool) -> None:
-    """Store the aliases that are new."""
+def add_aliases(tx: Transaction, pending: Pending, aliases: Mapping[str, Node], outcome: Outcome, change: MultisetHash) -> None:
+    """Store the aliases that are new (another worker may store one of them at the same time: who creates it counts it)."""
     if not aliases:
         return
     known = {row["alias_id"] for row in tx.run("entity.aliases", ids=sorted(aliases))}
-    new = [node for alias_id, node in sorted(aliases.items()) if alias_id not in known]
-    outcome.entities["aliases"] += len(new)
-    for node in new:
-        change.add(node["digest"])
-    if new and not dry:
-        tx.run("entity.create_aliases", rows=[{"props": node} for node in new])
+    created = [alias_id for alias_id in sorted(aliases) if alias_id not in known]
+    if pending.dry:
+        created = [alias_id for alias_id in created if alias_id not in pending.view.aliases]
+        pending.view.aliases.update(created)
+    elif created:
+        rows = tx.run("entity.create_aliases", rows=[{"props": aliases[alias_id]} for alias_id in created])
+        created = [row["alias_id"] for row in rows]
+    outcome.entities["aliases"] += len(created)
+    for alias_id in created:
+        change.add(aliases[alias_id]["digest"])

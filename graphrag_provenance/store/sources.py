@@ -14,13 +14,14 @@ from datetime import datetime
 from graphrag_provenance.model.identifiers import split_revision
 from graphrag_provenance.model.records import ChunkRecord, DocumentRecord, RevisionRecord
 from graphrag_provenance.rules.digests import MultisetHash
+from graphrag_provenance.rules.fingerprints import noted
 from graphrag_provenance.rules.heads import Candidate, head
 from graphrag_provenance.rules.rejects import Refused
 from graphrag_provenance.rules.statements import merge_chunk, merge_document, merge_revision, node_digest
 from graphrag_provenance.store.assertions import Rules, reevaluate
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
-from graphrag_provenance.store.view import Key, Kind, Node, Pending, View, changes
+from graphrag_provenance.store.view import Key, Kind, Pending, View, changes
 
 SourceRecord = DocumentRecord | RevisionRecord | ChunkRecord
 _SOURCES: tuple[Kind, ...] = ("document", "revision", "chunk")
@@ -34,7 +35,8 @@ class Item:
     tenant: str
     file: str
     line: int
-    raw: str
+    raw: bytes
+    fingerprint: bytes
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ def apply_sources(tx: Transaction, seq: int, rules: Rules, view: View, items: Se
         try:
             kind, key = _merge(pending, seq, item, now)
             touched[kind].add(key)
+            pending.restate(kind, key)
         except Refused as refused:
             outcome.rejects.append(Reject(item.file, item.line, refused.code, refused.message, item.raw))
     moved = _heads(tx, pending, touched["revision"], view)
@@ -94,17 +97,22 @@ def _merge(pending: Pending, seq: int, item: Item, now: datetime) -> tuple[Kind,
     key: Key
     if isinstance(record, DocumentRecord):
         key = (tenant, record.doc_id)
-        pending.set("document", key, merge_document(pending.get("document", key), tenant, record, seq))
+        old = pending.get("document", key)
+        pending.set("document", key, noted(old, merge_document(old, tenant, record, seq), item.fingerprint))
         return "document", key
     doc_id, version = split_revision(record.doc)
     if isinstance(record, RevisionRecord):
         key = (tenant, record.doc)
-        node = merge_revision(pending.get("revision", key), tenant, record, seq, now)
+        old = pending.get("revision", key)
+        node = noted(old, merge_revision(old, tenant, record, seq, now), item.fingerprint)
+        if pending.view.completes and not (old and old["registered"]):
+            node["arrival"] = min(pending.view.completes)  # it arrived with the load that this run completes
         pending.set("revision", key, node)
         _imply_document(pending, tenant, doc_id, seq)
         return "revision", key
     key = (tenant, record.doc, record.chunk)
-    pending.set("chunk", key, merge_chunk(pending.get("chunk", key), tenant, record, seq))
+    old = pending.get("chunk", key)
+    pending.set("chunk", key, noted(old, merge_chunk(old, tenant, record, seq), item.fingerprint))
     if pending.get("revision", (tenant, record.doc)) is None:
         pending.set("revision", (tenant, record.doc), {
             "tenant": tenant, "doc": record.doc, "doc_id": doc_id, "version": version, "registered": False,
@@ -133,7 +141,7 @@ def _heads(tx: Transaction, pending: Pending, revisions: set[Key], view: View) -
     for tenant, doc in revisions:
         node = pending.get("revision", (tenant, doc))
         if node is not None and node["registered"]:
-            known[(tenant, node["doc_id"])][doc] = Candidate(doc, node["effective_at"], node.get("supersedes"), node["since"])
+            known[(tenant, node["doc_id"])][doc] = Candidate(doc, node["effective_at"], node.get("supersedes"), node.get("arrival", node["since"]))
     moved: set[Key] = set()
     for key, candidates in known.items():
         view.remember_candidates(key, candidates)
