@@ -27,7 +27,7 @@ VERBS = [
 
 
 @pytest.fixture
-def gprov(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
+def gprov(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Runs a command in an empty folder with nothing set."""
     for name in list(os.environ):
         if name.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_")):
@@ -270,14 +270,10 @@ def test_a_closed_pipe_is_silent() -> None:
 
 def test_shell_completion_offers_commands_and_options() -> None:
     environment = os.environ | {"_GPROV_COMPLETE": "complete_bash", "COMP_WORDS": "gprov sch", "COMP_CWORD": "1"}
-    done = subprocess.run(
-        [Path(sys.executable).with_name("gprov")], capture_output=True, text=True, env=environment, check=False
-    )
+    done = subprocess.run([Path(sys.executable).with_name("gprov")], capture_output=True, text=True, env=environment, check=False)
     assert set(done.stdout.split()) == {"schema", "schema-json"}
     environment |= {"COMP_WORDS": "gprov edge ", "COMP_CWORD": "2"}
-    done = subprocess.run(
-        [Path(sys.executable).with_name("gprov")], capture_output=True, text=True, env=environment, check=False
-    )
+    done = subprocess.run([Path(sys.executable).with_name("gprov")], capture_output=True, text=True, env=environment, check=False)
     assert {"show", "list", "history"} <= set(done.stdout.split())
 
 

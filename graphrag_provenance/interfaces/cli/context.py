@@ -28,6 +28,8 @@ from graphrag_provenance.server.progress import shown_progress
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Connection, Database
 
+_PATIENCE_SECONDS = 60.0
+
 
 def say(text: str) -> None:
     """One message for the person, on stderr."""
@@ -150,7 +152,9 @@ def open_database(settings: Settings, *, install: bool = False, migrate: bool | 
     otherwise; None: it is not looked at.
     """
     connection = connection_for(settings, install=install)
-    with Database(connection, read_timeout=settings.query_timeout_seconds) as database:
+    asks = migrate is False  # a server that has just started may take long over its first statements
+    limit = settings.query_timeout_seconds if asks else max(settings.query_timeout_seconds, _PATIENCE_SECONDS)
+    with Database(connection, read_timeout=limit) as database:
         database.verify()
         if migrate and not migrations.status(database).applied:
             say("Creating the schema in the store.")
