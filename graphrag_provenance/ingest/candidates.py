@@ -76,20 +76,25 @@ class Sifted:
     """How many evidence items those repeat."""
     stored: set[Key]
     """Keys of the new candidates that the store has."""
+    again: dict[Key, int | None]
+    """(kind, *key) of the repeated candidates, with the run that changed an edge last."""
 
 def sift(database: Database, candidates: Sequence[Candidate]) -> Sifted:
     """Split candidates into new ones and repeated ones: one round trip a kind."""
-    result = Sifted([], {}, 0, set())
+    result = Sifted([], {}, 0, set(), {})
     lists: dict[int, bytes | None] = {}
+    changed: dict[int, int | None] = {}
     for kind, name in _KNOWN.items():
         places = [n for n, c in enumerate(candidates) if c.kind == kind and c.key is not None]
         if places:
             rows = database.lookup(name, keys=[list(candidates[n].key or ()) for n in places])
             lists |= {places[row["place"]]: row["records"] for row in rows}
+            changed |= {places[row["place"]]: row.get("changed") for row in rows}
     for place, one in enumerate(candidates):
         if place in lists and holds(lists[place], one.fingerprint):
             result.repeated[one.kind] = result.repeated.get(one.kind, 0) + 1
             result.evidence += one.evidence
+            result.again[(one.kind, *(one.key or ()))] = changed[place]
             continue
         if place in lists and one.key is not None:
             result.stored.add(one.key)

@@ -33,6 +33,7 @@ from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.entities import EntityItem
+from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item
 from graphrag_provenance.store.view import View
 
@@ -162,8 +163,7 @@ def ingest(
             notify=notify or (lambda _: None))
         rejects = RejectFile(options.rejects or Path(f"{run.run_id}.rejected.jsonl"))
         load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
-                     View(seq=run.seq, completes=run.completes), rejects,
-                     progress or (lambda _: None))
+                     View(seq=run.seq, completes=run.completes), rejects, progress or (lambda _: None))
         try:
             with rejects:
                 _run(load)
@@ -206,7 +206,7 @@ def _first_pass(load: _Load) -> None:
 
     def flush() -> None:
         if batch:
-            _store_sources(load, batch, clock)
+            uninterrupted(lambda: _store_sources(load, batch, clock))
             batch.clear()
 
     for source in load.sources:
@@ -231,6 +231,7 @@ def _first_pass(load: _Load) -> None:
 
 def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> None:
     sifted = sift(load.database, batch)
+    load.view.restated.change(sifted.again)
     for kind, count in sifted.repeated.items():
         (load.outcome.entities if kind == "entity" else load.outcome.sources)["unchanged"] += count
     sources: list[Item] = []
@@ -285,6 +286,8 @@ def _edge(load: _Load, line: Line) -> Candidate | None:
 
 def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
     sifted = sift(load.database, batch)
+    load.view.restated.change(sifted.again)
+    unchanged = load.view.leave_edges({key[1:]: changed for key, changed in sifted.again.items()})
     refusals: list[Reject] = []
     edges: list[Edge] = []
     for one in sifted.new:
@@ -293,7 +296,7 @@ def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
         except Refused as refused:
             refusals.append(rejected(one.line, refused))
     outcome = write_edges(load.database, load.run, load.rules, load.view, edges, sifted.stored) if edges else Outcome()
-    outcome.edges["unchanged"] += sifted.repeated.get("edge", 0)
+    outcome.edges["unchanged"] += unchanged
     outcome.evidence["unchanged"] += sifted.evidence
     outcome.rejects = refusals + outcome.rejects
     return outcome
@@ -330,8 +333,8 @@ def _dry_run(database: Database, sources: list[Source], options: IngestOptions, 
     seq = int((state or {}).get("head_seq", 0)) + 1
     run = runs.Run(database, seq, "dry-run", options.trace_id or "", {}, order, options.lease_seconds)
     with RejectFile(options.rejects) as rejects:
-        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources), View(seq=seq, dry=True), rejects,
-                     progress or (lambda _: None))
+        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources),
+                     View(seq=seq, dry=True), rejects, progress or (lambda _: None))
         _run(load)
     record = {"seq": None, "run_id": None, "trace_id": options.trace_id, "actor": options.actor, "pipeline": options.pipeline,
               "version": options.version, "status": "dry-run", "digest": None, "graph_hash": (state or {}).get("graph_hash")}

@@ -80,14 +80,14 @@ def apply_edges(
             outcome.rejects.append(Reject(edge.file, edge.line, *refused, edge.raw))
             continue
         merged = merge_edge(work.node, edge, seq)
-        if edge.attributes:
-            pending.restate("edge", (edge.tenant, edge.edge_id))
         fresh = [item for item in dict.fromkeys(edge.citations) if item not in work.stored and item not in work.added]
         work.added |= dict.fromkeys(fresh)
         outcome.evidence["added"] += len(fresh)
         outcome.evidence["unchanged"] += len(edge.citations) - len(fresh)
         restated = work.node is None or differ(work.node, merged)
         work.restated = work.restated or restated
+        if edge.attributes and not restated:
+            pending.restate_edge((edge.tenant, edge.edge_id))
         work.node = noted(work.node, merged, edge.fingerprint, changed=restated or bool(fresh))
         for entity_type, entity_id, written in edge.originals:
             alias = original_alias((edge.tenant, entity_type, entity_id), written, seq)
@@ -230,7 +230,8 @@ def _count(work: _Work, policies: PolicyLattice, seq: int, outcome: Outcome) -> 
     for node, sign in counted:
         outcome.edges[node["state"]] += sign
         outcome.edges["unregistered"] += sign * (not node["registered"])
-        outcome.edges["overruled"] += sign * (node["state"] == PUBLISHED and overruled(policies, node["declared"], node["policies"]))
+        if node["state"] == PUBLISHED:
+            outcome.edges["overruled"] += sign * overruled(policies, node["declared"], node["policies"])
         outcome.withheld.update({reason.partition(":")[0]: sign for reason in node["reasons"]})
 
 

@@ -92,7 +92,10 @@ class Transaction:
 class Database:
     """A driver and the sessions on it. Close it, or use it in a `with` block. Safe to share between threads."""
 
-    def __init__(self, connection: Connection, *, read_timeout: float = 10.0, write_timeout: float | None = None) -> None:
+    def __init__(
+        self, connection: Connection, *, read_timeout: float = 10.0, write_timeout: float | None = None,
+        retry_seconds: float = 30.0,
+    ) -> None:
         self.connection = connection
         self._read_timeout = read_timeout
         self._write_timeout = write_timeout
@@ -103,7 +106,7 @@ class Database:
                 notifications_min_severity=NotificationMinimumSeverity.OFF,
                 user_agent="graphrag-provenance",
                 connection_acquisition_timeout=30,
-                max_transaction_retry_time=30,
+                max_transaction_retry_time=retry_seconds,
             )
             self._bookmarks = GraphDatabase.bookmark_manager()
 

@@ -3,6 +3,10 @@
 Owns: reading documents, revisions, chunks and entities by key in batches, and remembering them. Only the run that holds the
 store writes, so what it remembers stays true. In a dry run nothing is written and the view keeps everything it was given:
 it is the only place where the would-be state exists.
+
+Also owns what a run remembers for longer than a batch: which nodes were stated again in this run without a change (a node in
+memory has this run as `stated` then, the store keeps the earlier one), so that input that contradicts itself comes to rest,
+and which edges were counted as unchanged. Both are bounded: contradictions further apart than `limit` keys are settled anew.
 """
 
 from __future__ import annotations
@@ -27,9 +31,15 @@ _QUERY: dict[Kind, str] = {
 class View:
     """Nodes by kind and key. Safe to share between the threads of one run."""
 
-    def __init__(self, *, dry: bool = False, limit: int = 100_000) -> None:
+    def __init__(self, *, seq: int = 0, completes: frozenset[int] = frozenset(), dry: bool = False, limit: int = 100_000) -> None:
         self.dry = dry
+        self.seq = seq
+        self.completes = completes
         self._limit = limit
+        self.restated = _Recent(limit)
+        self.unchanged = _Recent(limit)
+        self.aliases: set[str] = set()
+        self._declared: dict[str, set[str]] = {}
         self._lock = threading.Lock()
         self._nodes: dict[Kind, OrderedDict[Key, Node]] = {kind: OrderedDict() for kind in _QUERY}
         self._candidates: dict[Key, dict[str, Candidate]] = {}
@@ -52,7 +62,14 @@ class View:
             read = {tuple(row["key"]): row["node"] for row in rows}
             self.put(kind, read)
             found |= read
-        return found
+        if not self.completes and not self.restated:
+            return found
+        return {key: self.together(kind, key, node) for key, node in found.items()}
+
+    def together(self, kind: str, key: Key, node: Node) -> Node:
+        """A stored node; what was stated again in this run, or by the cut-off part of the same load, counts as stated now."""
+        now = node.get("stated") in self.completes or (kind, *key) in self.restated
+        return {**node, "stated": self.seq} if now else node
 
     def put(self, kind: Kind, nodes: Mapping[Key, Node]) -> None:
         """Remember nodes that are committed (or, in a dry run, would be)."""
@@ -62,6 +79,8 @@ class View:
                 if node.get("text") is not None:
                     node = {name: value for name, value in node.items() if name != "text"}
                 cached[key] = node
+                if self.dry and kind == "document" and node["registered"]:
+                    self._declared.setdefault(key[1], set()).add(key[0])
             while not self.dry and len(cached) > self._limit:
                 cached.popitem(last=False)
 
@@ -70,9 +89,44 @@ class View:
         if self.dry:
             self._candidates.setdefault(document, {}).update(candidates)
 
+    def leave_edges(self, edges: Mapping[Key, int | None]) -> int:
+        """Edges (with the run that changed each last) stay as they are. Returns how many of them are to be counted: each once a
+        run, and none that the run changed."""
+        counted = [key for key, changed in edges.items() if changed != self.seq and key not in self.unchanged]
+        self.unchanged.change(counted)
+        return len(counted)
+
+    def declared_elsewhere(self, document: Key) -> bool:
+        """Dry run only: whether this load declares the document in another tenant."""
+        return bool(self._declared.get(document[1], set()) - {document[0]})
+
     def candidates(self, document: Key) -> dict[str, Candidate]:
         """What `remember_candidates` was given."""
         return dict(self._candidates.get(document, {}))
+
+
+class _Recent:
+    """The keys added last. Safe to share between threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._keys: OrderedDict[Key, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def change(self, added: Iterable[Key], removed: Iterable[Key] = ()) -> None:
+        with self._lock:
+            for key in removed:
+                self._keys.pop(key, None)
+            for key in added:
+                self._keys[key] = None
+            while len(self._keys) > self._limit:
+                self._keys.popitem(last=False)
 
 
 class Pending:
@@ -82,6 +136,14 @@ class Pending:
         self._view = view
         self.old: dict[Kind, dict[Key, Node]] = {kind: {} for kind in _QUERY}
         self.new: dict[Kind, dict[Key, Node]] = {kind: {} for kind in _QUERY}
+        self._restated: set[Key] = set()
+        self._unchanged: set[Key] = set()
+        self._changed: set[Key] = set()
+
+    @property
+    def view(self) -> View:
+        """What the run knows."""
+        return self._view
 
     @property
     def dry(self) -> bool:
@@ -107,13 +169,36 @@ class Pending:
         return [node for key, node in self.new[kind].items() if key not in self.old[kind]]
 
     def changed(self, kind: Kind) -> list[tuple[Key, Node, Node]]:
-        """(key, old, new) of nodes that differ."""
+        """(key, old, new) of nodes that differ in more than the run that stated them last."""
         return [(key, self.old[kind][key], node) for key, node in self.new[kind].items()
-                if key in self.old[kind] and node != self.old[kind][key]]
+                if key in self.old[kind] and differ(self.old[kind][key], node)]
 
     def candidates(self, document: Key) -> dict[str, Candidate]:
         """Dry-run revisions of a document."""
         return self._view.candidates(document)
+
+    def restate(self, kind: Kind, key: Key) -> None:
+        """This run states fields of a node anew, though without a change that would be stored."""
+        node = self.new[kind][key]
+        if node.get("stated") != self._view.seq:
+            self.new[kind][key] = {**node, "stated": self._view.seq}
+            self._restated.add((kind, *key))
+
+    def restate_edge(self, key: Key) -> None:
+        """As `restate`, of an assertion."""
+        self._restated.add(("edge", *key))
+
+    def leave_edge(self, key: Key, node: Node) -> bool:
+        """An edge stays as it is. Returns whether that is to be counted: once a run, and not if the run changed it."""
+        first = node["changed"] != self._view.seq and key not in self._view.unchanged
+        if first:
+            self._unchanged.add(key)
+        return first
+
+    def change_edge(self, key: Key) -> bool:
+        """An edge changes. Returns whether this run counted it as unchanged before."""
+        self._changed.add(key)
+        return key in self._view.unchanged
 
     def remember_edge(self, tenant: str, edge_id: str, node: Node | None, citations: list[Any]) -> None:
         """Dry run only: the state an edge would have."""
@@ -129,9 +214,16 @@ class Pending:
         for kind, nodes in self.new.items():
             if nodes:
                 self._view.put(kind, nodes)
+        self._view.restated.change(self._restated)
+        self._view.unchanged.change(self._unchanged, self._changed)
+
+
+def differ(old: Node, new: Node) -> bool:
+    """Whether two states of a node differ in more than the run that stated them last."""
+    return old != new and any(old.get(name) != new.get(name) for name in {*old, *new} - {"stated"})
 
 
 def changes(old: Node, new: Node) -> Node:
     """The properties to set (None removes) to make `old` into `new`."""
-    differing = {name: value for name, value in new.items() if old.get(name) != value}
+    differing = {name: value for name, value in new.items() if name == "stated" or old.get(name) != value}
     return differing | {name: None for name in old if name not in new}

@@ -86,8 +86,8 @@ def registered(citation: str, policy: str | None = None) -> list[Record]:
 def to_line(record: Record | str | bytes) -> bytes:
     if isinstance(record, bytes):
         return record
-    text = record if isinstance(record, str) else json.dumps(record, ensure_ascii=False)
-    return " ".join(text.splitlines()).strip().encode()
+    text = record.strip().replace("\n", " ") if isinstance(record, str) else json.dumps(record, ensure_ascii=False)
+    return text.encode()
 
 
 def write(path: Path, records: Iterable[Record | str | bytes]) -> Path:
