@@ -65,6 +65,7 @@ def sample(gprov: Run, database: object, request: pytest.FixtureRequest) -> Run:
 
 
 def parsed(result: Any) -> dict[str, Any]:
+    assert result.stdout, result.output
     return cast(dict[str, Any], json.loads(result.stdout))
 
 
