@@ -76,9 +76,13 @@ def parse_address(address: str) -> tuple[str, str]:
     return entity_type, normalise_entity_id(entity_id)
 
 
+canonical_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+"""One text for one value: sorted keys, no spaces."""
+
+
 def canonical_json(value: object) -> bytes:
     """One byte string for one value: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return canonical_text(value).encode()
 
 
 def derive_id(prefix: str, parts: Sequence[object]) -> str:

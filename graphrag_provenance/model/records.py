@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -55,11 +56,12 @@ def _instant(value: object) -> datetime:
 
 
 def _sized(value: str) -> str:
-    if len(value) * 4 > MAX_ID_BYTES and len(value.encode()) > MAX_ID_BYTES:
+    if len(value.encode()) > MAX_ID_BYTES:
         raise ValueError(f"longer than {MAX_ID_BYTES} bytes")
     return value
 
 
+@lru_cache(maxsize=65536)
 def _not_blank(value: str) -> str:
     canonical = normalise_entity_id(value)
     if not canonical:
@@ -68,11 +70,13 @@ def _not_blank(value: str) -> str:
     return _sized(value)
 
 
+@lru_cache(maxsize=65536)
 def _revision(value: str) -> str:
     split_revision(value)
     return _sized(value)
 
 
+@lru_cache(maxsize=4096)
 def _relation(value: str) -> str:
     relationship_type(value)
     return value
@@ -109,7 +113,8 @@ Instant = Annotated[
 ]
 # Any text that UTF-8 can write. Pydantic looks for lone surrogates only where a string has a constraint.
 Unicode = Annotated[str, Field(min_length=0)]
-Identifier = Annotated[str, Field(min_length=1), AfterValidator(_sized)]
+# The length limit is in characters where Rust can check it, and chosen so that UTF-8 cannot pass MAX_ID_BYTES.
+Identifier = Annotated[str, Field(min_length=1, max_length=MAX_ID_BYTES // 4)]
 EntityId = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 EntityType = Annotated[str, AfterValidator(check_entity_type)]
 RevisionId = Annotated[Unicode, AfterValidator(_revision)]

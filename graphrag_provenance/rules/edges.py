@@ -6,13 +6,12 @@ form of an assertion and of its typed relationship. Pure; `rules.publication` de
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from graphrag_provenance.model.identifiers import citation, derive_id, normalise_entity_id, relationship_type
+from graphrag_provenance.model.identifiers import canonical_text, citation, derive_id, normalise_entity_id, relationship_type
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.records import EdgeRecord, Polarity
 from graphrag_provenance.rules.digests import record_digest
@@ -149,14 +148,16 @@ def assertion_digest(node: Node, citations: Iterable[Citation]) -> bytes | None:
     an edge without evidence is no part of a generation."""
     if node["state"] == State.RETRACTED:
         return None
-    items = sorted(json.dumps(item, ensure_ascii=False) for item in citations)
     return record_digest("assertion", [
-        [node.get(name) for name in ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id",
-                                     "environment", "region", "attributes", "state", "confidence")],
+        [node.get(name) for name in _HASHED],
         [None if node.get(name) is None else format_instant(node[name]) for name in ("valid_from", "valid_to")],
         [node[name] for name in ("declared", "reasons", "policies", "acl", "current", "disputed", "registered")],
-        items,
+        sorted(canonical_text(item) for item in citations),
     ])
+
+
+_HASHED = ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id", "environment", "region",
+           "attributes", "state", "confidence")
 
 
 def relationship_properties(node: Node, citations: Iterable[Citation]) -> Node:

@@ -111,8 +111,7 @@ def verdict(
     if not seen:
         return RETRACTED
     statements |= by_evidence
-    unknown = sorted(name for name in statements if not policies.knows(name))
-    reasons = [f"{WithheldReason.UNKNOWN_POLICY}: {name}" for name in unknown]
+    reasons = [f"{WithheldReason.UNKNOWN_POLICY}: {name}" for name in statements - policies.below.keys()]
     if undetermined:
         reasons.append(WithheldReason.UNDETERMINED_POLICY.value)
     if not supports:
