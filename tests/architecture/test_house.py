@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "graphrag_provenance"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 MAX_LINES = 500
-CYPHER = re.compile(r"\b(MATCH|MERGE|UNWIND|DETACH DELETE|CREATE)\s*[(\$]")
+# `(?` is a regular expression that reads Cypher, not Cypher.
+CYPHER = re.compile(r"\b(MATCH|MERGE|UNWIND|DETACH DELETE|CREATE)\s*(\$|\((?!\?))")
 WORKPLACE = re.compile(r"(?<![\w.~-])/(?:work|root)/|https?://[^ ]*(?:maven|pypi)", re.IGNORECASE)
 # The public repository that the Neo4j jars come from, and this machine, are nobody's workplace.
 ANYBODYS = ("https://repo1.maven.org/", "https://repo.maven.apache.org/", "http://127.0.0.1:", "http://localhost:")
