@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -60,14 +59,18 @@ def test_every_command_explains_itself(gprov, command: str) -> None:
     assert "install-completion" not in result.stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
 def test_help_is_quick() -> None:
-    run("--help")
+    """Under 0.4 s on an idle machine; measured as processor time, since the machine may be busy."""
+    import resource  # noqa: PLC0415 - not on every system
+
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run("--help")
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 1.0, "0.2 s on an idle machine; the heavy libraries must not be loaded for it"
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    assert min(seconds) < 0.6, "the heavy libraries must not be loaded for it"
 
 
 def test_help_loads_no_heavy_library() -> None:
