@@ -1,6 +1,7 @@
 """The reject file: every refused record with its place and reason (spec 1, "What bad input gets").
 
-Owns: its format, one JSON object a line: file, line, code, message, record (replacement characters where it was not UTF-8). The file is made when the first record is refused.
+Owns: its format, one JSON object a line: file, line, code, message, record (replacement characters where it was not UTF-8).
+The file is made when the first record is refused.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.store.counting import Reject
+
+_MESSAGE = 1_000
 
 
 class RejectFile:
@@ -40,21 +44,23 @@ class RejectFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # every line was flushed when it was written, or said that it could not be
+                self._file.close()
 
     def write(self, reject: Reject) -> None:
         """Count and write one reject."""
-        line = json.dumps({"file": reject.file, "line": reject.line, "code": reject.code.value, "message": reject.message,
+        message = reject.message if len(reject.message) <= _MESSAGE else reject.message[:_MESSAGE] + " …"
+        line = json.dumps({"file": reject.file, "line": reject.line, "code": reject.code.value, "message": message,
                            "record": reject.record.decode("utf-8", "replace")}, ensure_ascii=True)
         with self._lock:
             self.counts[reject.code.value] += 1
             if self._path is None:
                 return
-            if self._file is None:
-                try:
+            try:
+                if self._file is None:
                     self._file = self._path.open("w", encoding="utf-8", newline="\n")
-                except OSError as error:
-                    raise InputError(f"The reject file {self._path} cannot be written: {error.strerror}.",
-                                     hint="Name another one with --rejects.") from None
-            self._file.write(line + "\n")
-            self._file.flush()
+                self._file.write(line + "\n")
+                self._file.flush()
+            except OSError as error:
+                raise InputError(f"The reject file {self._path} cannot be written: {error.strerror}.",
+                                 hint="Name another one with --rejects.") from None

@@ -115,7 +115,7 @@ def lines(source: Source, limit: int) -> Iterator[Line]:
                 while data and not data.endswith(b"\n"):
                     data = file.readline(_BLOCK)
                     length += len(data)
-                yield Line(source.name, number, b"", too_long=length)
+                yield Line(source.name, number, b"", too_long=length - (len(data) - len(data.rstrip(b"\r\n"))))
                 continue
             if number == 1 and data.startswith(_BOM):
                 data = data[len(_BOM):]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from graphrag_provenance.model.identifiers import relationship_type, split_revision
@@ -71,7 +72,9 @@ def apply_edges(
     `stored` are those of their keys that the store has."""
     keys = dict.fromkeys((edge.tenant, edge.edge_id) for edge in edges)
     works = _read(tx, pending, {key: None for key in keys if key in stored or pending.dry})
-    _load_sources(tx, pending, ((edge.tenant, item) for edge in edges for item in edge.citations))
+    _load_sources(tx, pending, chain(
+        ((edge.tenant, item) for edge in edges for item in edge.citations),
+        ((key[0], item) for key, work in works.items() for item in work.stored)))
     foreign = _foreign_documents(tx, pending, edges)
     for edge in edges:
         work = works.setdefault((edge.tenant, edge.edge_id), _Work(None, {}, None))

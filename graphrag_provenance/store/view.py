@@ -136,6 +136,7 @@ class Pending:
         self._view = view
         self.old: dict[Kind, dict[Key, Node]] = {kind: {} for kind in _QUERY}
         self.new: dict[Kind, dict[Key, Node]] = {kind: {} for kind in _QUERY}
+        self._asked: dict[Kind, set[Key]] = {kind: set() for kind in _QUERY}
         self._restated: set[Key] = set()
         self._unchanged: set[Key] = set()
         self._changed: set[Key] = set()
@@ -152,12 +153,16 @@ class Pending:
 
     def load(self, tx: Transaction, kind: Kind, keys: Iterable[Key]) -> None:
         """Read what exists of `keys`, so that `get` knows it."""
-        wanted = [key for key in dict.fromkeys(keys) if key not in self.new[kind] and key not in self.old[kind]]
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._asked[kind]]
         if wanted:
+            self._asked[kind].update(wanted)
             self.old[kind] |= self._view.get(tx, kind, wanted)
 
     def get(self, kind: Kind, key: Key) -> Node | None:
-        """The node as it will be after this transaction; `load` it first."""
+        """The node as it will be after this transaction. `load` it first: what nobody asked for is not taken for absent, since a
+        source that is overlooked is a policy that is overlooked."""
+        if key not in self._asked[kind]:
+            raise LookupError(f"{kind} {key} was not loaded")
         return self.new[kind].get(key) or self.old[kind].get(key)
 
     def set(self, kind: Kind, key: Key, node: Node) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from conftest import Cypher, Server
-from corpus.records import POLICIES, Record, Store, check_sound, edge, entity, registered, run_records, write
+from corpus.records import POLICIES, Record, Store, check_sound, document, edge, entity, registered, revision, run_records, write
 
 from graphrag_provenance.errors import InputError, StoreConflictError
 from graphrag_provenance.ingest import IngestOptions, ingest
@@ -373,3 +373,42 @@ def test_only_an_unfinished_load_of_the_same_input_can_be_resumed(store: Store, 
     with pytest.raises(InputError, match="not that of run 3"):
         store.load(files=[file], resume=3)
     assert store.everything() == before
+
+
+# What a cut must not change, one by one
+
+T = "2026-01-01T00:00:00Z"
+CUT: dict[str, list[Record]] = {
+    "two titles of one document": [document("d", title="Z"), document("d", title="B")],
+    "two revisions of one instant": [revision("d@2", effective_at=T), revision("d@1", effective_at=T)],
+    "attributes of an entity": [entity("System:A", attributes={"a": 2}), entity("System:A", attributes={"a": 1})],
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_load_cut_off_after_its_first_record_ends_as_if_it_had_not_been(store: Store, tmp_path: Path, name: str) -> None:
+    file = write(tmp_path / "in.jsonl", CUT[name])
+    store.load(files=[file], batch_size=1)
+    whole = store.hash()
+    cypher_wipe(store)
+
+    def cut(progress: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(store.database, [file], IngestOptions(policies=POLICIES, batch_size=1), progress=cut)
+    assert run_records(store.database)[0]["status"] == "interrupted"
+    assert store.one("MATCH (n:Document|Revision|Entity) WHERE n.digest IS NOT NULL RETURN count(n)") > 0
+    store.load(files=[file], resume=1, batch_size=1)
+    assert store.hash() == whole
+    check_sound(store)
+
+
+def test_workers_that_meet_the_same_new_alias_make_it_once(store: Store) -> None:
+    """Each edge is another worker's; all name one entity by an id that the normaliser changes."""
+    edges = [edge("System: Hub", "owns", f"System: S{n}", f"d{n % 3}@1#c", policy="public") for n in range(60)]
+    summary = store.load(*edges, workers=6, batch_size=1)
+    assert summary.rejected == {}
+    assert summary.outcome.entities["aliases"] == 61
+    assert summary.outcome.entities["from_edges"] == 61
+    check_sound(store)

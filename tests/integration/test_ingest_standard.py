@@ -248,6 +248,18 @@ def test_sources_that_come_later_give_the_graph_that_sources_first_give(store: S
     assert store.hash() == later
 
 
+@pytest.mark.parametrize("batch_size", [1, 100])
+@pytest.mark.parametrize("place", ["document", "revision", "chunk"])
+def test_adding_evidence_forgets_nothing_that_sources_say_about_what_is_there(store: Store, place: str, batch_size: int) -> None:
+    said = {"document": document("d1", policy="secret"), "revision": revision("d1@1", policy="secret"),
+            "chunk": chunk("d1@1", "c1", policy="secret")}[place]
+    more = edge("System:A", "owns", "System:B", cites("d2@1#c1", policy="public"), edge_id="E")
+    store.load(EDGE, said)
+    store.load(more, more | {"attributes": {"a": 1}}, batch_size=batch_size)
+    assert store.published() == {"E": ("secret",)}
+    check_sound(store)
+
+
 def test_adding_evidence_of_unknown_policy_withdraws_a_published_edge(store: Store) -> None:
     store.load(EDGE)
     summary = store.load(edge("System:A", "owns", "System:B", cites("d2@1#c1", policy="PUBLIC "), edge_id="E"))
