@@ -5,7 +5,7 @@ Owns: names, defaults and sources of every setting. Leaves to others: what the s
 
 from __future__ import annotations
 
-import os
+import getpass
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -148,4 +148,11 @@ def _workspace_values(file: Path) -> dict[str, Any]:
 
 def default_actor(settings: Settings) -> str:
     """Who a run is written for: setting `actor`, then `principal`, then the operating system's user."""
-    return settings.actor or settings.principal or os.environ.get("USER") or os.environ.get("USERNAME") or "unknown"
+    return settings.actor or settings.principal or _system_user()
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a process without a user entry, as some containers have
+        return "unknown"

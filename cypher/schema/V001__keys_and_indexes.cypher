@@ -10,7 +10,6 @@ CREATE CONSTRAINT assertion_key IF NOT EXISTS FOR (n:Assertion) REQUIRE (n.tenan
 CREATE INDEX alias_lookup IF NOT EXISTS FOR (n:Alias) ON (n.tenant, n.lookup);
 CREATE INDEX document_anywhere IF NOT EXISTS FOR (n:Document) ON (n.doc_id);
 CREATE INDEX delta_run IF NOT EXISTS FOR (n:Delta) ON (n.seq);
-CREATE INDEX run_id IF NOT EXISTS FOR (n:Run) ON (n.run_id);
 CREATE INDEX withheld_edge IF NOT EXISTS FOR (n:Withheld) ON (n.tenant, n.edge_id);
 CREATE FULLTEXT INDEX entity_names IF NOT EXISTS FOR (n:Entity) ON EACH [n.names, n.id]
   OPTIONS { indexConfig: { `fulltext.eventually_consistent`: true } };

@@ -71,7 +71,8 @@ def record_key(value: Mapping[str, Any], default: str | None) -> tuple[str, ...]
     return (*key[:2], normalise_entity_id(key[2])) if kind == "entity" else key
 
 
-_KEYS = {"document": ("doc_id",), "revision": ("doc",), "chunk": ("doc", "chunk"), "entity": ("type", "id"), "tombstone": ("doc_id", "chunk")}
+_KEYS = {"document": ("doc_id",), "revision": ("doc",), "chunk": ("doc", "chunk"), "entity": ("type", "id"),
+         "tombstone": ("doc_id", "chunk")}
 
 
 def _not_json(data: bytes, message: str) -> Refused:

@@ -108,7 +108,8 @@ def edge_from_record(record: EdgeRecord, tenant: str, file: str, line: int, raw:
     originals = tuple(
         (end.type, canonical, end.id) for end, canonical in ((source, source_id), (target, target_id)) if end.id != canonical)
     edge_id = record.edge_id or derived_edge_id(tenant, identity)
-    return Edge(tenant, edge_id, identity, tuple(citations), record.access.policy, record.attributes, originals, file, line, raw, fingerprint)
+    return Edge(tenant, edge_id, identity, tuple(citations), record.access.policy, record.attributes, originals, file, line, raw,
+                fingerprint)
 
 
 def derived_edge_id(tenant: str, identity: Identity) -> str:
@@ -124,7 +125,7 @@ def merge_edge(old: Node | None, edge: Edge, seq: int) -> Node:
         **{name: value for name, value in zip(Identity._fields, edge.identity, strict=True) if value is not None},
     }
     declared = union(base.get("declared"), edge.declared)
-    attributes = merge_attributes(base.get("attributes"), edge.attributes, later=base.get("stated", 0) < seq) if edge.attributes else base.get("attributes")
+    attributes = merge_attributes(base.get("attributes"), edge.attributes, later=base.get("stated", 0) < seq)
     stated = {"attributes": attributes, "stated": seq} if edge.attributes else {}
     return {**base, **stated, "relation": min(base["relation"], edge.identity.relation), "declared": declared}
 

@@ -27,7 +27,7 @@ def check_runs_named(say: Say, node: Node, known: Collection[int]) -> None:
     """Every change names a run that exists."""
     if node.get("since") not in known:
         say(Invariant.UNKNOWN_RUN, "'since' names no run")
-    for name in ("changed", "stated", "until"):
+    for name in ("changed", "stated", "arrival"):
         if name in node and node[name] not in known:
             say(Invariant.UNKNOWN_RUN, f"'{name}' names no run")
 
@@ -39,7 +39,7 @@ def check_document(say: Say, node: Node, revisions: Iterable[Node]) -> bytes | N
         if revision["tenant"] != node["tenant"]:
             say(Invariant.TENANT, "a document has a revision of another tenant")
         if revision["registered"]:
-            candidates.append(Candidate(revision["doc"], revision["effective_at"], revision["supersedes"], revision["since"]))
+            candidates.append(Candidate(revision["doc"], revision["effective_at"], revision["supersedes"], revision["arrival"]))
     if node.get("head") != head(candidates):
         say(Invariant.HEAD, "the head is not that of the declared revisions")
     return _counted(say, "document", node, node["registered"])

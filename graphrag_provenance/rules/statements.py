@@ -114,11 +114,13 @@ def merge_chunk(old: Node | None, tenant: str, record: ChunkRecord, seq: int) ->
     if record.text is not None:
         actual = "sha256:" + hashlib.sha256(record.text.encode()).hexdigest()
         if actual != record.content_sha256:
-            raise Refused(RejectCode.CONTENT_HASH_MISMATCH, f"content_sha256 of chunk {record.chunk!r} is not the hash of its text ({actual})")
+            raise Refused(RejectCode.CONTENT_HASH_MISMATCH,
+                          f"content_sha256 of chunk {record.chunk!r} is not the hash of its text ({actual})")
     if (old and old.get("registered") and old["content_sha256"] != record.content_sha256
             and old["chunker_version"] == record.chunker_version):
         raise Refused(RejectCode.CHUNK_MUTATED,
-                      f"chunk {record.chunk!r} of {record.doc!r} is stored with {old['content_sha256']}, now it says {record.content_sha256}")
+                      f"chunk {record.chunk!r} of {record.doc!r} is stored with {old['content_sha256']}, "
+                      f"now it says {record.content_sha256}")
     base = old or {"tenant": tenant, "doc": record.doc, "chunk": record.chunk, "since": seq}
     passage = {
         "section_path": list(record.section_path), "ordinal": record.ordinal, "chunker_version": record.chunker_version,
@@ -170,7 +172,8 @@ def check_revision(record: RevisionRecord, now: datetime) -> None:
         raise Refused(RejectCode.REVISION_SELF_CHECK,
                       f"acl_ref.system {record.acl_ref.system!r} disagrees with the prefix of {record.doc!r}")
     if record.source_url is not None and version not in record.source_url:
-        raise Refused(RejectCode.REVISION_SELF_CHECK, f"source_url {record.source_url!r} does not name version {version!r} of {record.doc!r}")
+        raise Refused(RejectCode.REVISION_SELF_CHECK,
+                      f"source_url {record.source_url!r} does not name version {version!r} of {record.doc!r}")
     for name, instant in (("effective_at", record.effective_at), ("ingested_at", record.ingested_at)):
         if instant is not None and instant > now + CLOCK_SKEW:
             raise Refused(RejectCode.FUTURE_DATE, f"{name} {format_instant(instant)} lies in the future")

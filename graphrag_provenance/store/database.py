@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import neo4j
@@ -47,7 +47,7 @@ class Connection:
 
     uri: str
     username: str = "neo4j"
-    password: SecretStr = SecretStr("")
+    password: SecretStr = field(default_factory=lambda: SecretStr(""))
     database: str | None = None
 
 

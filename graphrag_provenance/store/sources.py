@@ -141,7 +141,8 @@ def _heads(tx: Transaction, pending: Pending, revisions: set[Key], view: View) -
     for tenant, doc in revisions:
         node = pending.get("revision", (tenant, doc))
         if node is not None and node["registered"]:
-            known[(tenant, node["doc_id"])][doc] = Candidate(doc, node["effective_at"], node.get("supersedes"), node["arrival" if "arrival" in node else "since"])
+            arrival = node["arrival" if "arrival" in node else "since"]
+            known[(tenant, node["doc_id"])][doc] = Candidate(doc, node["effective_at"], node.get("supersedes"), arrival)
     moved: set[Key] = set()
     for key, candidates in known.items():
         view.remember_candidates(key, candidates)
