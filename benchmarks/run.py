@@ -1,0 +1,267 @@
+"""Measures the product beside the floor, on the same server in one run, and prints the ratios.
+
+    python benchmarks/run.py [ingest|trace|all] [--edges N] [--rounds N] [--neo4j-version V] [--json FILE] [--strict]
+
+Owns: what is timed, in which order, and how it is told. Floor and product take turns in every round, after one round that
+is thrown away, so that both meet the same warm-up and the same noise of the machine. Times come as medians with least and
+most; where the server is our own, so do processor seconds (this process and the server), which other work disturbs less.
+Needs an empty server in NEO4J_URI, or starts one of its own; `--strict` ends with 1 when a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import data
+import floors
+from rich.console import Console
+from rich.table import Table
+from servers import PIPELINE, Bench, bench
+
+from graphrag_provenance.config import Settings
+from graphrag_provenance.ingest import IngestOptions, Summary, ingest
+from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.policies import parse_policies
+from graphrag_provenance.store.traces import trace
+
+HOPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A bound that the median of a ratio must keep."""
+
+    sign: Literal["≥", "≤"]
+    bound: float
+
+    def met(self, values: Sequence[float]) -> bool:
+        """Whether the median keeps the bound."""
+        middle = statistics.median(values)
+        return middle >= self.bound if self.sign == "≥" else middle <= self.bound
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.bound:g}"
+
+
+@dataclass
+class Report:
+    """Measured values by name, and ratios with their goals."""
+
+    edges: int
+    server: str
+    values: dict[str, list[float]] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    ratios: dict[str, tuple[list[float], Goal | None]] = field(default_factory=dict)
+
+    def value(self, name: str, unit: str, value: float) -> None:
+        """One value of one round."""
+        self.values.setdefault(name, []).append(value)
+        self.units[name] = unit
+
+    def ratio(self, name: str, value: float, goal: Goal | None = None) -> None:
+        """One ratio of one round, with the goal it has."""
+        self.ratios.setdefault(name, ([], goal))[0].append(value)
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Everything as JSON values, one a name."""
+        common = {"schema": 1, "edges": self.edges, "neo4j": self.server, "load1": round(os.getloadavg()[0], 2)}
+        for name, values in self.values.items():
+            yield {**common, "name": name, "unit": self.units[name], **_spread(values)}
+        for name, (values, goal) in self.ratios.items():
+            told = {"goal": str(goal), "met": goal.met(values)} if goal else {}
+            yield {**common, "ratio": name, **told, **_spread(values)}
+
+    @property
+    def missed(self) -> list[str]:
+        """Ratios whose median misses its goal."""
+        return [name for name, (values, goal) in self.ratios.items() if goal and not goal.met(values)]
+
+    def show(self, console: Console) -> None:
+        """Two tables: what was measured, and the ratios."""
+        table = Table("measured", "median", "least", "most", "unit", title=f"{self.edges:,} edges, Neo4j {self.server}")
+        for name, values in self.values.items():
+            table.add_row(name, *(_plain(v) for v in _spread(values).values() if isinstance(v, float)), self.units[name])
+        console.print(table)
+        table = Table("ratio", "median", "least", "most", "goal", "met")
+        for name, (values, goal) in self.ratios.items():
+            row = (_plain(v) for v in _spread(values).values() if isinstance(v, float))
+            table.add_row(name, *row, str(goal or ""), "" if goal is None else "yes" if goal.met(values) else "no")
+        console.print(table)
+
+
+def _spread(values: Sequence[float]) -> dict[str, float | int]:
+    return {"median": round(statistics.median(values), 3), "least": round(min(values), 3), "most": round(max(values), 3),
+            "rounds": len(values)}
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def seconds_of(work: Callable[[], Any]) -> float:
+    """How long one call takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one step took: seconds of the clock, and of the processors where that can be known."""
+
+    seconds: float
+    client: float | None
+    server: float | None
+
+    @property
+    def cpu(self) -> float | None:
+        """Both together."""
+        return None if self.client is None or self.server is None else self.client + self.server
+
+    @classmethod
+    def of(cls, server: Bench, work: Callable[[], Any]) -> Cost:
+        """The cost of one call."""
+        before = server.cpu()
+        seconds = seconds_of(work)
+        after = server.cpu()
+        if before is None or after is None:
+            return cls(seconds, None, None)
+        return cls(seconds, after[0] - before[0], after[1] - before[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The corpus, and the same as record files."""
+
+    corpus: data.Corpus
+    files: list[Path]
+    options: IngestOptions
+
+
+def prepared(edges: int, folder: Path, workers: int | None = None, batch_size: int | None = None) -> Input:
+    """The corpus written as standard records, and how they are loaded: as the command line does by default."""
+    corpus = data.corpus(edges)
+    file = data.write_lines(data.records(corpus), folder / "records.jsonl")
+    options = IngestOptions(
+        policies=parse_policies(data.POLICY_FILE, "the benchmark's policies"), tenant=data.TENANT, actor="benchmark",
+        pipeline=PIPELINE, batch_size=batch_size or Settings.model_fields["batch_size"].default,
+        rejects=folder / "rejected.jsonl", **({} if workers is None else {"workers": workers}))
+    return Input(corpus, [file], options)
+
+
+def load(server: Bench, given: Input) -> Summary:
+    """One full load; a record that is refused or withheld spoils the measurement, so it ends it."""
+    summary = ingest(server.database, given.files, given.options)
+    if summary.findings:
+        raise SystemExit(f"The load has findings: {summary.rejected}, {dict(summary.outcome.edges)}.")
+    return summary
+
+
+def measure_ingest(server: Bench, given: Input, rounds: int, report: Report) -> None:
+    """Full load beside the two floors, and the second load of the same input."""
+    count = len(given.corpus.edges)
+    for number in range(rounds + 1):
+        bare = Cost.of(server, lambda: floors.bare(server.driver, given.corpus))
+        server.empty()
+        nodes = Cost.of(server, lambda: floors.evidence_nodes(server.driver, given.corpus))
+        server.empty()
+        first = Cost.of(server, lambda: load(server, given))
+        second = Cost.of(server, lambda: _require_no_writes(load(server, given)))
+        server.empty()
+        if number == 0:
+            continue
+        steps = {"floor: bare MERGE": bare, "floor: evidence nodes": nodes, "full ingest": first, "second load": second}
+        for name, cost in steps.items():
+            report.value(name, "edges/s", count / cost.seconds)
+            if cost.client is not None and cost.server is not None:
+                report.value(f"{name}, processor time here", "s", cost.client)
+                report.value(f"{name}, processor time of the server", "s", cost.server)
+        compared = {
+            "full ingest / bare MERGE": (bare, first, Goal("≥", 0.33)),
+            "full ingest / evidence nodes": (nodes, first, Goal("≥", 1.5)),
+            "second load / first load": (first, second, Goal("≥", 3)),
+        }
+        for name, (one, other, goal) in compared.items():
+            report.ratio(name, one.seconds / other.seconds, goal)
+            if one.cpu and other.cpu:
+                report.ratio(f"{name}, by processor time", one.cpu / other.cpu)
+
+
+def measure_trace(server: Bench, given: Input, rounds: int, report: Report) -> None:
+    """Path with all its evidence for 200 pairs within three hops, beside bare shortestPath; both graphs stand side by side."""
+    floors.evidence_lists(server.driver, given.corpus)
+    load(server, given)
+    reader = Reader("bench", data.TENANT, frozenset({data.POLICIES[-1]}))
+    asked = data.pairs(given.corpus, hops=HOPS)
+    for number in range(rounds + 1):
+        raw, ours = [], []
+        for source, target in asked:
+            raw.append(seconds_of(lambda s=source, t=target: _require(floors.path(server.driver, s["id"], t["id"]))))
+            question = Question(
+                (source["label"], source["id"]), (target["label"], target["id"]), directed=False, max_hops=HOPS)
+            ours.append(seconds_of(lambda q=question: _require(trace(server.database, q, reader).chains)))
+        batch = seconds_of(lambda: _require(floors.paths(server.driver, [(s["id"], t["id"]) for s, t in asked])))
+        if number == 0:
+            continue
+        for part in (50, 95):
+            floor, own = _percentile(raw, part), _percentile(ours, part)
+            report.value(f"floor: shortestPath, p{part}", "ms", floor * 1000)
+            report.value(f"trace, p{part}", "ms", own * 1000)
+            report.ratio(f"trace / shortestPath, p{part}", own / floor, Goal("≤", 1.5 if part == 50 else 2))
+        report.value("floor: 200 pairs in one statement", "ms", batch * 1000)
+    server.empty()
+
+
+def _require_no_writes(summary: Summary) -> None:
+    if summary.outcome.writes.total:
+        raise SystemExit(f"The second load wrote: {summary.outcome.writes}.")
+
+
+def _require(found: Any) -> None:
+    if not found:
+        raise SystemExit("A pair within three hops was not found.")
+
+
+def _percentile(values: Sequence[float], part: int) -> float:
+    return sorted(values)[int(len(values) * part / 100)]
+
+
+MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {"ingest": measure_ingest, "trace": measure_trace}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the measures asked for and print them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", nargs="?", default="all", choices=(*MEASURES, "all"))
+    parser.add_argument("--edges", type=int, default=50_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, help="default: the product's")
+    parser.add_argument("--batch-size", type=int, help="default: the product's")
+    parser.add_argument("--neo4j-version", help="of the server that is started here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write JSON lines")
+    parser.add_argument("--strict", action="store_true", help="end with 1 if a goal is missed")
+    asked = parser.parse_args(arguments)
+    with bench(asked.neo4j_version) as server, tempfile.TemporaryDirectory(prefix="gprov-bench-data-") as folder:
+        given = prepared(asked.edges, Path(folder), asked.workers, asked.batch_size)
+        report = Report(asked.edges, server.version)
+        for name, measure in MEASURES.items():
+            if asked.what in (name, "all"):
+                measure(server, given, asked.rounds, report)
+    report.show(Console())
+    if asked.json:
+        data.write_lines(report.lines(), asked.json)
+    return 1 if asked.strict and report.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

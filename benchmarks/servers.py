@@ -1,0 +1,94 @@
+"""The server that is measured: the one of NEO4J_URI, or one of our own in a temporary home.
+
+Owns: that a measurement never meets data of somebody else. A given server must be empty, or hold only what a benchmark left.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import floors
+from neo4j import Driver, GraphDatabase
+from pydantic import SecretStr
+
+from graphrag_provenance.config import load_settings
+from graphrag_provenance.server.local import LocalServer
+from graphrag_provenance.store import migrations
+from graphrag_provenance.store.database import Connection, Database
+
+PIPELINE = "benchmark"
+"""Under which name the benchmarks load; tells their data from others'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """An empty server with both schemas: the product's connection, and a bare driver for the floor."""
+
+    connection: Connection
+    database: Database
+    driver: Driver
+    version: str
+    pid: int | None = None
+    """Process of a server of our own."""
+
+    def cpu(self) -> tuple[float, float] | None:
+        """Processor seconds that this process and a server of our own have used; None where that cannot be known."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        except OSError:
+            return None
+        return time.process_time(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def empty(self) -> None:
+        """Delete all data; the schemas stay."""
+        floors.empty(self.driver)
+
+
+@contextmanager
+def bench(version: str | None = None) -> Iterator[Bench]:
+    """A server to measure on; a local one is stopped and deleted afterwards."""
+    with tempfile.TemporaryDirectory(prefix="gprov-bench-", ignore_cleanup_errors=True) as folder:
+        settings = load_settings(workspace=Path(folder), home=Path(folder) / "home")
+        if settings.neo4j_uri is not None:
+            password = settings.neo4j_password or SecretStr("")
+            with _opened(Connection(settings.neo4j_uri, settings.neo4j_username, password, settings.neo4j_database)) as given:
+                yield given
+            return
+        local = LocalServer(settings, version=version)
+        local.start("load")
+        try:
+            uri, user, secret = local.credentials()
+            with _opened(Connection(uri, user, SecretStr(secret)), local.status().pid) as started:
+                yield started
+        finally:
+            local.stop()
+
+
+@contextmanager
+def _opened(connection: Connection, pid: int | None = None) -> Iterator[Bench]:
+    auth = (connection.username, connection.password.get_secret_value())
+    with Database(connection) as database, GraphDatabase.driver(
+        connection.uri, auth=auth, database=connection.database, notifications_min_severity="OFF") as driver:
+        _refuse_foreign(driver, connection.uri)
+        migrations.apply(database)
+        floors.schema(driver)
+        found = Bench(connection, database, driver, database.server_version(), pid)
+        found.empty()
+        yield found
+        found.empty()
+
+
+def _refuse_foreign(driver: Driver, uri: str) -> None:
+    rows = driver.execute_query(
+        "OPTIONAL MATCH (n) WHERE NOT n:Migration AND none(label IN labels(n) WHERE label STARTS WITH 'Raw') "
+        "WITH n LIMIT 1 OPTIONAL MATCH (r:Run) WHERE r.pipeline <> $pipeline "
+        "RETURN n IS NOT NULL AS data, count(r) AS foreign, EXISTS { (:Run {pipeline: $pipeline}) } AS ours", pipeline=PIPELINE,
+    ).records
+    if rows and rows[0]["data"] and (rows[0]["foreign"] or not rows[0]["ours"]):
+        raise SystemExit(f"{uri} holds data that no benchmark wrote, and a benchmark empties its server: use another one.")
