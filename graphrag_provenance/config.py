@@ -73,6 +73,8 @@ class Settings(BaseSettings):
     """Tenant of records and readers that name none."""
     clearance: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)] = ()
     """Policies the reader is cleared for (each includes every policy below it); in the environment `internal,hr`."""
+    access_file: Path | None = None
+    """File that says which live access references are open (docs/access.md); without one none is."""
     principal: str | None = None
     """Who reads or writes; default for writing: the operating system's user."""
 
@@ -140,7 +142,7 @@ def _workspace_values(file: Path) -> dict[str, Any]:
             raise ConfigurationError(
                 f"{file}: there is no setting '{key}'.", hint=f"Settings: {', '.join(Settings.model_fields)}."
             )
-    for key in ("policies", "home", "cache"):
+    for key in ("policies", "access_file", "home", "cache"):
         if isinstance(values.get(key), str):
             values[key] = (file.parent / Path(values[key]).expanduser()).resolve()
     return values
