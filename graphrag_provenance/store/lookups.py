@@ -40,7 +40,8 @@ def edge_show(database: Database, reader: Reader, edge_id: str, granted: Collect
 
 
 def edge_history(database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset()) -> Json:
-    """Every citation of an edge with the run that added it and the one that retired it. Raises NotFoundError."""
+    """Every citation of an edge with the run that added it and the one that retired it. Auditors also see which run changed
+    the edge last, be it by evidence or by another order of policies. Raises NotFoundError."""
     view = visibility(database, reader, granted, fresh=True)
     row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
     items = sorted(_shown(view, row), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
@@ -50,6 +51,7 @@ def edge_history(database: Database, reader: Reader, edge_id: str, granted: Coll
             {**item_json(one), "since": one.content["since"], "until": one.content["until"],
              "retired_by": _run(one.content["ended"])}
             for one in items],
+        **({"changed_by": _changed_by(database, row["assertion"])} if reader.is_auditor else {}),
     }
 
 
@@ -201,6 +203,14 @@ def _attributes(node: Mapping[str, Any]) -> Any:
 
 def _run(run: Mapping[str, Any] | None) -> Json | None:
     return None if run is None else {**{n: run[n] for n in ("seq", "pipeline", "version")}, "at": instant(run["at"])}
+
+
+def _changed_by(database: Database, edge: Mapping[str, Any]) -> Json | None:
+    rows = database.read("run.by_seq", seq=edge["changed"])
+    if not rows:
+        return None
+    run = run_json(rows[0]["run"])
+    return {**{n: run[n] for n in ("seq", "kind", "pipeline", "version", "actor")}, "at": run.get("finished_at") or run["started_at"]}
 
 
 def _limit(limit: int) -> int:
