@@ -1,7 +1,7 @@
 // path.sequence_undirected — one visible chain a question with exactly the given relations, hops walked either way
 // access: read
 // param questions: list<map>
-// returns number, generation, policies_hash, chains, source_visible, target_visible
+// returns number, generation, chains, policies_hash, source_visible, target_visible
 UNWIND $questions AS q
 OPTIONAL MATCH (store:Store {id: 'store'})
 OPTIONAL MATCH (source:Entity {tenant: q.tenant, type: q.source_type, id: q.source_id})
@@ -43,7 +43,8 @@ CALL (q, source, target) {
   WITH p, collect(step) AS steps
   RETURN collect({entities: [n IN nodes(p) | n {.tenant, .type, .id, .name}], steps: steps}) AS chains
 }
-RETURN q.number AS number, store.head_seq AS generation, store.policies_hash AS policies_hash, chains,
+RETURN q.number AS number, store.head_seq AS generation, chains,
+  store.policies_hash + coalesce(' ' + store.policies_next, '') AS policies_hash,
   chains <> [] OR CASE WHEN source IS NULL THEN false ELSE
     (size(source.policies) > 0 AND all(policy IN source.policies WHERE policy IN q.allowed))
     OR EXISTS { (source)-[r]-(:Entity) WHERE r.tenant = q.tenant

@@ -16,8 +16,8 @@ from types import TracebackType
 from graphrag_provenance.errors import StoreTimeoutError
 from graphrag_provenance.ingest.candidates import Candidate
 from graphrag_provenance.rules.digests import MultisetHash
-from graphrag_provenance.rules.edges import Edge
-from graphrag_provenance.store.assertions import Rules, apply_edges
+from graphrag_provenance.rules.edges import Edge, Node
+from graphrag_provenance.store.assertions import Rules, apply_edges, reevaluate
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.entities import EntityItem, apply_entities
@@ -69,6 +69,20 @@ def write_edges(database: Database, run: Run, rules: Rules, view: View, edges: S
         return outcome, change, pending
 
     return _commit(database, run, work)
+
+
+def reevaluate_edges(
+    database: Database, run: Run, rules: Rules, view: View, keys: Sequence[Key]
+) -> tuple[Outcome, list[tuple[Node, Node]]]:
+    """Decide about a batch of stored edges anew. Returns also each as it was and as it is (the same node if it stays)."""
+    found: list[tuple[Node, Node]] = []
+
+    def work(tx: Transaction) -> Applied:
+        outcome, change, pending = Outcome(), MultisetHash(), Pending(view)
+        found[:] = reevaluate(tx, run.seq, rules, pending, keys, outcome, change)
+        return outcome, change, pending
+
+    return _commit(database, run, work), found
 
 
 class EdgeWorkers:

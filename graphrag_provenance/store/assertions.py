@@ -100,13 +100,15 @@ def apply_edges(
 
 def reevaluate(
     tx: Transaction, seq: int, rules: Rules, pending: Pending, keys: Iterable[Key], outcome: Outcome, change: MultisetHash
-) -> None:
-    """Derive the state of known edges anew, because what is said about their evidence changed."""
+) -> list[tuple[Node, Node]]:
+    """Derive the state of known edges anew, because what is said about their evidence, or the order of policies, changed.
+    Returns each as it was and as it is, which is the same node if it stays."""
     works = _read(tx, pending, dict.fromkeys(keys))
     for work in works.values():
         work.restated = True
     _load_sources(tx, pending, ((key[0], item) for key, work in works.items() for item in work.stored))
     _settle(tx, seq, rules, pending, works, outcome, change)
+    return [(work.old, work.node) for work in works.values() if work.old is not None and work.node is not None]
 
 
 def _read(tx: Transaction, pending: Pending, keys: Mapping[Key, None]) -> dict[Key, _Work]:

@@ -2,21 +2,22 @@
 
 Owns: turning a reader's clearances into the allowed policies, by the order that the store itself holds, and keeping that
 order for as long as its hash stands. An unknown clearance is an error that lists the known ones; none allows nothing.
+While the order is being changed, a reader is allowed what all the orders involved cover (`store.orders` says why).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from graphrag_provenance.errors import AccessDeniedError
 from graphrag_provenance.model.readers import Reader, Role
-from graphrag_provenance.rules.policies import PolicyLattice, lattice
+from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.orders import covered, next_policies, stored_policies
 
-_known: WeakKeyDictionary[Database, tuple[str, PolicyLattice]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Database, tuple[str, tuple[PolicyLattice, ...]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,9 @@ class Visibility:
     granted: frozenset[str]
     """Keys of the live access references granted now."""
     known: frozenset[str]
-    """Every policy of the store's order."""
+    """Every policy of the store's order (while it changes: of each of the orders)."""
     policies_hash: str | None
-    """The order by which `allowed` was made; None for a store that holds none."""
+    """What names the order, or orders, by which `allowed` was made; None for a store that holds none."""
 
     def params(self) -> dict[str, object]:
         """The parameters `tenant`, `allowed`, `granted` of a stored query."""
@@ -45,18 +46,19 @@ def visibility(database: Database, reader: Reader, granted: Collection[str] = fr
     """
     if not isinstance(reader, Reader):
         raise AccessDeniedError("Every read names a reader.", hint="Pass a Reader with principal, tenant and clearances.")
-    if fresh:
-        _known.pop(database, None)
-    known = _known.get(database)
-    if known is None:
+    known = None if fresh else _known.get(database)
+    if known is None or not all(any(order.knows(name) for order in known[1]) for name in reader.clearances):
         rows = database.read("read.policies")
-        if not rows or not rows[0]["policies"]:
+        order = stored_policies(rows[0]) if rows else None
+        if order is None:
+            _known.pop(database, None)
             nothing: frozenset[str] = frozenset()
             return Visibility(reader.tenant, nothing, frozenset(granted), nothing, rows[0]["policies_hash"] if rows else None)
-        known = rows[0]["policies_hash"], lattice(json.loads(rows[0]["policies"]), "the store's policy order")
+        known = rows[0]["policies_hash"], (order, *next_policies(rows[0]))
         _known[database] = known
-    allowed = known[1].covers(sorted(reader.clearances))
-    return Visibility(reader.tenant, allowed, frozenset(granted), frozenset(known[1].names), known[0])
+    hash_, orders = known
+    names = frozenset(name for order in orders for name in order.names)
+    return Visibility(reader.tenant, covered(orders, reader.clearances), frozenset(granted), names, hash_)
 
 
 def require_role(reader: Reader, *roles: Role, action: str) -> None:

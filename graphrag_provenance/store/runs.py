@@ -10,6 +10,10 @@ run folds them into the store. So the graph hash is right at every instant, kill
 The fence: to leave its Delta a transaction locks the store, then looks whether its run still holds it, and keeps the lock
 until the commit. To take over, another writer locks the store too. So each transaction either commits before the takeover,
 and is sealed with its run, or finds the store lost and leaves nothing; a writer that was merely stopped may wake up at any time.
+
+A run that changes the order of policies says so in the transaction that opens it (`policies_next`) and makes it the store's order
+in the transaction that seals it. Until then, and after a run that was cut off, readers keep to what all these orders cover
+(`store.readers`), and no other kind of run begins: it would have to decide by one order in a store that stands under several.
 """
 
 from __future__ import annotations
@@ -28,9 +32,12 @@ from typing import Any
 from graphrag_provenance.errors import ProvenanceError, StoreConflictError, StoreUnavailableError
 from graphrag_provenance.model.instants import format_instant, now
 from graphrag_provenance.rules.digests import EMPTY_SUM, MultisetHash, graph_hash, run_digest
-from graphrag_provenance.rules.policies import PolicyLattice, lattice
+from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.store.database import Database, Transaction
+from graphrag_provenance.store.orders import order_text, require_settled, stored_policies, with_next
 from graphrag_provenance.store.shield import uninterrupted
+
+__all__ = ["Run", "RunStart", "begin", "run_json", "store_state", "stored_policies"]
 
 STORE_ID = "store"
 Notify = Callable[[str], None]
@@ -66,6 +73,10 @@ class Run:
     lease_seconds: float
     completes: frozenset[int] = frozenset()
     """The cut-off runs that this one completes: together they are one load."""
+    becomes_order: bool = False
+    """Whether `policies` becomes the store's order when the run has finished."""
+    before: Mapping[str, Any] = field(default_factory=dict)
+    """The store's record as the run found it."""
     lost: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -121,7 +132,7 @@ class Run:
                 if sealed["run_id"] == self.run_id and sealed["status"] == status:
                     return run_json(sealed)  # by us: only the acknowledgement was lost
                 raise self._conflict()
-            return _seal(tx, store, self.record, status, counts)
+            return _seal(tx, store, self.record, status, counts, self.policies if self.becomes_order else None)
 
         def write() -> dict[str, Any]:
             return self.database.write(work, metadata=self.metadata)[0]
@@ -134,16 +145,17 @@ class Run:
 
 def begin(
     database: Database, start: RunStart, *, policies: PolicyLattice, lease_seconds: float = 60.0, wait_seconds: float = 600.0,
-    notify: Notify = lambda _: None,
+    notify: Notify = lambda _: None, new_order: bool = False,
 ) -> Run:
-    """Take the store and open a run. `policies` becomes the store's order only if the store has none yet.
+    """Take the store and open a run. `policies` becomes the store's order only if the store has none yet, or with `new_order`
+    when the run has finished. Raises StoreConflictError while a change of the order is unfinished (unless `new_order`).
 
     Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it.
     """
     deadline = time.monotonic() + wait_seconds
     told = ""
     while True:
-        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds))
+        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds, new_order))
         if run is not None:
             run.start_heartbeat()
             return run
@@ -155,7 +167,9 @@ def begin(
         time.sleep(0.25)
 
 
-def _try_begin(database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float) -> tuple[Run | None, str]:
+def _try_begin(
+    database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float, new_order: bool,
+) -> tuple[Run | None, str]:
     run_id = str(uuid.uuid4())
     trace_id = start.trace_id or uuid.uuid4().hex
     known = database.read("store.state", id=STORE_ID)
@@ -174,8 +188,11 @@ def _try_begin(database: Database, start: RunStart, policies: PolicyLattice, lea
             abandoned = tx.run("run.by_seq", seq=store["writer_seq"])[0]["run"]
             _seal(tx, store, abandoned, "interrupted", {})
             store = _lock(tx)[0]
+        if not new_order:
+            require_settled(store)
         seq = int(store.get("head_seq", 0)) + 1
-        order = stored_policies(store) or policies
+        stands = stored_policies(store) or policies
+        order = policies if new_order else stands
         record = {
             "seq": seq, "run_id": run_id, "trace_id": trace_id, "actor": start.actor, "kind": start.kind,
             "pipeline": start.pipeline, "version": start.version, "started_at": now(), "status": "running",
@@ -186,10 +203,10 @@ def _try_begin(database: Database, start: RunStart, policies: PolicyLattice, lea
         tx.run("run.begin", id=STORE_ID, run=record, store={
             "writer": run_id, "writer_seq": seq, "writer_host": socket.gethostname(), "writer_pid": os.getpid(),
             "lease_until": clock + timedelta(seconds=lease_seconds), "head_seq": seq,
-            "policies": json.dumps(order.as_json(), sort_keys=True), "policies_hash": order.hash,
+            "policies": order_text(stands), "policies_hash": stands.hash, "policies_next": with_next(store, order) if new_order else None,
             "sum": store.get("sum", EMPTY_SUM), "graph_hash": store.get("graph_hash", graph_hash(EMPTY_SUM)),
         }, counted=False)
-        return Run(database, seq, run_id, trace_id, record, order, lease_seconds, _completed(tx, start.resumes)), ""
+        return Run(database, seq, run_id, trace_id, record, order, lease_seconds, _completed(tx, start.resumes), new_order, store), ""
 
     result, _ = database.write(work, metadata={"run_id": run_id, "app": "graphrag-provenance"})
     if previous is not None and result[0] is not None:
@@ -236,6 +253,7 @@ def _alive(pid: int) -> bool:
 
 def _seal(
     tx: Transaction, store: Mapping[str, Any], record: Mapping[str, Any], status: str, counts: Mapping[str, Any],
+    order: PolicyLattice | None = None,
 ) -> dict[str, Any]:
     total = MultisetHash(store.get("sum", EMPTY_SUM))
     for row in tx.run("run.fold", seq=record["seq"], counted=False):
@@ -245,9 +263,11 @@ def _seal(
         "graph_hash": total.graph_hash(), "previous": store.get("digest"),
     }
     ended["digest"] = run_digest(run_json(ended))
+    settled = {} if order is None or status != "finished" else {
+        "policies": order_text(order), "policies_hash": order.hash, "policies_next": None}
     tx.run("run.end", id=STORE_ID, seq=record["seq"], run=ended, store={
         "writer": None, "writer_host": None, "writer_pid": None, "lease_until": None,
-        "sum": total.to_bytes(), "graph_hash": ended["graph_hash"], "digest": ended["digest"],
+        "sum": total.to_bytes(), "graph_hash": ended["graph_hash"], "digest": ended["digest"], **settled,
     }, counted=False)
     return run_json(ended)
 
@@ -265,10 +285,3 @@ def store_state(database: Database) -> dict[str, Any] | None:
     """The store's own record, or None for a store that nothing was ever written to."""
     rows = database.read("store.state", id=STORE_ID)
     return rows[0]["store"] if rows else None
-
-
-def stored_policies(store: Mapping[str, Any] | None) -> PolicyLattice | None:
-    """The order of policies that the store applies, or None before the first run."""
-    if not store or not store.get("policies"):
-        return None
-    return lattice(json.loads(store["policies"]), "the store's policies")

@@ -48,7 +48,7 @@ _COMMANDS = {
     "entity": _Place("entities", "app", "Entities: find, show."),
     "run": _Place("runs", "app", "Runs: list, show."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
-    "policy": _Place("policies", "app", "The policy file: check."),
+    "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
     "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),
 }
