@@ -3,5 +3,5 @@
 // plan: scan — verification reads everything
 // returns node, revisions
 MATCH (d:Document)
-RETURN properties(d) AS node,
-  [(d)-[:HAS_REVISION]->(r:Revision) | r {.tenant, .doc, .effective_at, .supersedes, .since, .registered}] AS revisions
+RETURN properties(d) AS node, [(d)-[:HAS_REVISION]->(r:Revision) |
+  r {.tenant, .doc, .effective_at, .supersedes, .registered, arrival: coalesce(r.arrival, r.since)}] AS revisions
