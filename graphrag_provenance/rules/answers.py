@@ -41,6 +41,8 @@ class Trace:
     """The search hit its time limit or bound: nothing found does not mean nothing there."""
     rejected: tuple[Rejected, ...] = ()
     """Filled for auditors only."""
+    access: Json | None = None
+    """What the live access source decided, and from which state of it; for auditors only. None: no source was asked."""
 
     @property
     def state(self) -> str:
@@ -63,6 +65,7 @@ class Trace:
         }
         if auditor:
             answer["policies"] = sorted({p for chain in self.chains for step in chain.steps for p in step.edge["policies"]})
+            answer["access"] = self.access
             answer["rejected_chains"] = [
                 {**chain_json(r.chain, auditor=True),
                  "failures": [{"hop": f.hop, "edge_id": f.edge_id, "constraint": str(f.constraint)} for f in r.failures]}

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from graphrag_provenance.access.asking import confirmed
+from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.model.identifiers import is_name, normalise_entity_id
 from graphrag_provenance.model.readers import Reader, Role
@@ -28,36 +30,46 @@ _LAST = 2**63 - 1
 _WORD = re.compile(r"\w+")
 
 
-def edge_show(database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset()) -> Json:
+def edge_show(
+    database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset(), *, access: AccessSource | None = None
+) -> Json:
     """One edge with its active evidence. Auditors also see unpublished ones, with the reasons. Raises NotFoundError."""
-    view = visibility(database, reader, granted, fresh=True)
-    row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished")
-    items = _shown(view, row)
-    return {
-        "schema": 1, **_edge_json(row["assertion"], reader), "extracted_by": extractors(one.content for one in items),
-        "evidence": [item_json(one) for one in in_order(items)],
-    }
+    def read(keys: frozenset[str]) -> tuple[Json, set[str]]:
+        view = visibility(database, reader, keys, fresh=True)
+        row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished")
+        items = _shown(view, row)
+        return {
+            "schema": 1, **_edge_json(row["assertion"], reader), "extracted_by": extractors(one.content for one in items),
+            "evidence": [item_json(one) for one in in_order(items)],
+        }, _references(row["assertion"], items)
+
+    return confirmed(access, reader, granted, read)
 
 
-def edge_history(database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset()) -> Json:
+def edge_history(
+    database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset(), *, access: AccessSource | None = None
+) -> Json:
     """Every citation of an edge with the run that added it and the one that retired it. Auditors also see which run changed
     the edge last, be it by evidence or by another order of policies. Raises NotFoundError."""
-    view = visibility(database, reader, granted, fresh=True)
-    row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
-    items = sorted(_shown(view, row), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
-    return {
-        "schema": 1, **_edge_json(row["assertion"], reader),
-        "history": [
-            {**item_json(one), "since": one.content["since"], "until": one.content["until"],
-             "retired_by": _run(one.content["ended"])}
-            for one in items],
-        **({"changed_by": _changed_by(database, row["assertion"])} if reader.is_auditor else {}),
-    }
+    def read(keys: frozenset[str]) -> tuple[Json, set[str]]:
+        view = visibility(database, reader, keys, fresh=True)
+        row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
+        items = sorted(_shown(view, row), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
+        return {
+            "schema": 1, **_edge_json(row["assertion"], reader),
+            "history": [
+                {**item_json(one), "since": one.content["since"], "until": one.content["until"],
+                 "retired_by": _run(one.content["ended"])}
+                for one in items],
+            **({"changed_by": _changed_by(database, row["assertion"])} if reader.is_auditor else {}),
+        }, _references(row["assertion"], items)
+
+    return confirmed(access, reader, granted, read)
 
 
 def edge_list(
     database: Database, reader: Reader, withheld: bool = False, limit: int = 100, after: str | None = None,
-    granted: Collection[str] = frozenset(),
+    granted: Collection[str] = frozenset(), *, access: AccessSource | None = None,
 ) -> list[Json]:
     """Edges by id, `limit` at a time, those behind `after`. `withheld`: those not published, for auditors and operators."""
     page = {"after": after or "", "limit": _limit(limit)}
@@ -65,15 +77,25 @@ def edge_list(
         require_role(reader, Role.AUDITOR, Role.OPERATOR, action="Listing withheld edges")
         rows = database.read("read.edge_withheld", tenant=reader.tenant, **page)
         return [{**_edge_json(row["assertion"], reader), "reasons": list(row["assertion"]["reasons"])} for row in rows]
-    view = visibility(database, reader, granted, fresh=True)
-    rows = database.read("read.edge_list", **view.params(), **page)
-    return [_edge_json(row["assertion"], reader) for row in rows if _may_see(view, row["assertion"])]
+
+    def read(keys: frozenset[str]) -> tuple[list[Json], set[str]]:
+        view = visibility(database, reader, keys, fresh=True)
+        found = [row["assertion"] for row in database.read("read.edge_list", **view.params(), **page)]
+        seen = [edge for edge in found if _may_see(view, edge)]
+        return [_edge_json(edge, reader) for edge in seen], {key for edge in seen for key in edge["acl"]}
+
+    return confirmed(access, reader, granted, read)
 
 
 def entity_find(
-    database: Database, reader: Reader, text: str, limit: int = 20, granted: Collection[str] = frozenset()
+    database: Database, reader: Reader, text: str, limit: int = 20, granted: Collection[str] = frozenset(), *,
+    access: AccessSource | None = None,
 ) -> list[Json]:
     """Visible entities whose names, id or alias fit `text`: exact ones first, then by name. Nothing hidden shifts the order."""
+    return confirmed(access, reader, granted, lambda keys: (_find(database, reader, text, limit, keys), None))
+
+
+def _find(database: Database, reader: Reader, text: str, limit: int, granted: frozenset[str]) -> list[Json]:
     view = visibility(database, reader, granted, fresh=True)
     exact, most = normalise_entity_id(text), _limit(limit)
     if not exact:
@@ -88,10 +110,15 @@ def entity_find(
 
 
 def entity_show(
-    database: Database, reader: Reader, entity: Address, granted: Collection[str] = frozenset(), limit: int = 100
+    database: Database, reader: Reader, entity: Address, granted: Collection[str] = frozenset(), limit: int = 100, *,
+    access: AccessSource | None = None,
 ) -> Json:
     """One entity by id, or by a declared alias: names, aliases, visible edges counted by relation and direction, and the
     first `limit` of them. Raises NotFoundError."""
+    return confirmed(access, reader, granted, lambda keys: (_show(database, reader, entity, limit, keys), None))
+
+
+def _show(database: Database, reader: Reader, entity: Address, limit: int, granted: frozenset[str]) -> Json:
     view = visibility(database, reader, granted, fresh=True)
     kind, name = entity[0], normalise_entity_id(entity[1])
     rows = _entity(database, view, kind, name, limit) if is_name(kind) else []
@@ -179,6 +206,11 @@ def _shown(view: Visibility, row: Row) -> list[Item]:
                 and view.allowed.issuperset(needed):
             shown.append(one)
     return shown
+
+
+def _references(edge: Mapping[str, Any], items: Iterable[Item]) -> set[str]:
+    """The live references that an edge and these of its citations stand under."""
+    return {*(edge.get("acl") or ()), *(key for one in items for key in one.references)}
 
 
 def _edge_json(a: Mapping[str, Any], reader: Reader) -> Json:

@@ -19,6 +19,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from graphrag_provenance.access.asking import LiveAccess
+from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import StoreConflictError, StoreTimeoutError
 from graphrag_provenance.model.identifiers import relationship_type
 from graphrag_provenance.model.instants import now
@@ -51,23 +53,37 @@ _MOST_RELOADS = 3
 
 def trace(
     database: Database, question: Question, reader: Reader, *, granted: Collection[str] = frozenset(),
-    trace_id: str | None = None, audience: Audience = "reader",
+    access: AccessSource | None = None, trace_id: str | None = None, audience: Audience = "reader",
 ) -> Trace:
-    """The answer to one question for one reader. `granted`: keys of the live access references granted now.
+    """The answer to one question for one reader.
+
+    `access`: the live source, asked before the search and again about what is to be shown; if it took something back, the
+    question is asked again without that. Or `granted`: the keys that the caller found open.
 
     Raises AccessDeniedError for the auditor's view without that role, ConfigurationError for an unknown clearance, and
     StoreError when the store cannot be read; a search that runs out of time is an answer with `truncated`.
     """
     if audience == "auditor":
         require_role(reader, Role.AUDITOR, action="The auditor's view")
-    search = _Search(database, question, reader, frozenset(granted))
-    try:
-        reason, chain, rejected = search.answer(audit=audience == "auditor")
-    except StoreTimeoutError:
-        reason, chain, rejected, search.truncated = Reason.NO_PATH, None, (), True
+    live = LiveAccess(access, reader, granted)
+    while True:
+        search = _Search(database, question, reader, live.keys)
+        try:
+            reason, chain, rejected = search.answer(audit=audience == "auditor")
+        except StoreTimeoutError:
+            reason, chain, rejected, search.truncated = Reason.NO_PATH, None, (), True
+        rests_on = None if chain is None else _references(chain)
+        if live.confirm(rests_on):
+            break
     return Trace(
         question, trace_id or secrets.token_hex(16), reason, search.generation,
-        () if chain is None else (chain,), search.truncated, rejected)
+        () if chain is None else (chain,), search.truncated, rejected, live.record(rests_on or ()))
+
+
+def _references(chain: Chain) -> frozenset[str]:
+    """The live references that a chain stands under."""
+    return frozenset(
+        key for step in chain.steps for keys in (step.edge["acl"], *(item.references for item in step.evidence)) for key in keys)
 
 
 class _Search:
