@@ -1,22 +1,37 @@
 """Ctrl-C between statements, never inside one.
 
 Owns: one rule. A KeyboardInterrupt in the middle of the driver leaves a connection with half an answer in the pool, and the
-statement that gets it next (the one that seals the run) fails. So the main thread waits while another one talks.
+statement that gets it next (the one that seals the run) fails. So an interrupt waits until the statement has ended; a second
+one does not.
 """
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
 def uninterrupted(call: Callable[[], T]) -> T:
-    """What `call` returns or raises; a KeyboardInterrupt is raised once `call` has ended."""
-    if threading.current_thread() is not threading.main_thread():
+    """What `call` returns or raises; a KeyboardInterrupt that arrives meanwhile is raised once `call` has ended."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
         return call()
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="store") as pool:
-        return pool.submit(call).result()
+    held: list[tuple[int, FrameType | None]] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append((number, frame))
+        if len(held) > 1:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        return call()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            before(*held[0])

@@ -147,27 +147,29 @@ def test_a_whole_file_in_utf_16_is_refused_line_by_line(store: Store, tmp_path: 
     assert store.cypher("MATCH (a:Assertion) RETURN a") == []
 
 
-LIMIT = 2_000
+CHARACTERS, BYTES = 500, 2_000
 
 
-@pytest.mark.parametrize("letter", ["x", "\u017b"])
+@pytest.mark.parametrize("letter", ["x", "\u017b", "\U0001f600"])
 def test_the_longest_ids_are_stored_and_do_not_fail_their_batch(store: Store, letter: str) -> None:
     """All parts of a key at their limit at once: nothing comes near what the index refuses."""
-    longest = letter * (LIMIT // len(letter.encode()))
+    longest, own = letter * (BYTES // len(letter.encode())), letter * CHARACTERS
     tenant = {"tenant": longest}
-    doc = longest[:-2] + "@1"
+    doc, cited = own + "@1", longest[:-2] + "@1"
     big_type = "T" + "x" * 63
-    alias = {"alias": longest, "method": "declared", "linker": longest, "linker_version": longest}
+    alias = {"alias": longest, "method": "declared", "linker": own, "linker_version": own}
+    if len(doc.encode()) > BYTES:
+        doc = own[:-1] + "@1"
     records = [
-        document(longest, **tenant), document(longest[:-2], title="x" * 4_000, **tenant), revision(doc, **tenant),
-        chunk(doc, longest, **tenant),
+        document(own, **tenant), document(doc[:-2], title="x" * 4_000, **tenant), revision(doc, **tenant), chunk(doc, own, **tenant),
         entity(f"{big_type}:{longest}", aliases=[alias], **tenant) | {"name": "\U0001f600" * 4_000},
-        edge(f"{big_type}:{longest}", "r" + "x" * 63, f"{big_type}:y{longest[1:]}",
-             {"doc": doc, "chunk": longest, "policy": "public"}, edge_id=longest, access={"tenant": longest}),
+        edge(f"{big_type}:{longest}", "r" + "x" * 63, f"{big_type}:y{longest[1:]}", {"doc": doc, "chunk": own, "policy": "public"},
+             {"doc": cited, "chunk": own}, edge_id=own, policy="public", access={"tenant": longest, "policy": "public"}),
         good(1),
     ]  # fmt: skip
-    assert store.load(*records).rejected == {}
-    assert loaded(store) == {longest, "E1"}
+    summary = store.load(*records)
+    assert store.rejects(summary) == []
+    assert loaded(store) == {own, "E1"}
     assert store.load(*records).outcome.writes.total == 0
     check_sound(store)
 

@@ -283,18 +283,22 @@ def test_a_run_whose_end_was_committed_but_not_acknowledged_is_ended_once(store:
     check_sound(store)
 
 
-def test_ctrl_c_waits_for_the_statement_under_way() -> None:
+def test_ctrl_c_waits_for_the_statement_under_way_and_a_second_one_does_not() -> None:
     """An interrupt inside the driver would leave half an answer on a connection that the sealing of the run then gets."""
-    ended = threading.Event()
+    done: list[int] = []
 
-    def statement() -> None:
-        signal.raise_signal(signal.SIGINT)
-        time.sleep(0.2)
-        ended.set()
+    def statement(interrupts: int) -> None:
+        for number in range(interrupts):
+            signal.raise_signal(signal.SIGINT)
+            done.append(number)
 
     with pytest.raises(KeyboardInterrupt):
-        uninterrupted(statement)
-    assert ended.is_set()
+        uninterrupted(lambda: uninterrupted(lambda: statement(1)))
+    assert done == [0]
+    with pytest.raises(KeyboardInterrupt):
+        uninterrupted(lambda: statement(2))
+    assert done == [0, 0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(("what", "least"), [("Entity", 15), ("Assertion", 80)])
