@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 from conftest import Cypher
 from corpus.records import TENANT, Record, Store, cites, edge, revision
+from typer.testing import CliRunner
 
 from graphrag_provenance.access.file_source import FileSource
 from graphrag_provenance.access.interface import AccessSource, Decision, Grants
 from graphrag_provenance.errors import NotFoundError
+from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.records import AclRef
 from graphrag_provenance.rules.chains import Question
@@ -267,3 +270,38 @@ def test_look_ups_show_what_is_open_at_display(chain: Store, name: str) -> None:
     assert read(Changing({SEVEN}, set())) == closed
     assert read(Changing(set(), set())) == closed
     assert read(Changing({SEVEN}, OSError("down"))) == closed
+
+
+CLAIM = ("trace", "A:a", "A:c", "--format", "json")
+COMMANDS = [
+    CLAIM, ("edge", "show", "ab", "--format", "json"), ("edge", "history", "ab", "--format", "json"), ("edge", "list", "--format", "json"),
+    ("entity", "find", "a", "--format", "json"), ("entity", "show", "A:a", "--format", "json"),
+]
+
+
+def test_every_reading_command_takes_the_file_and_a_broken_one_closes_and_is_told(
+    chain: Store, permissions: Permissions, server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    chain.cypher("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
+
+    def run(command: tuple[str, ...], *more: str) -> Any:
+        result = CliRunner().invoke(app, [*command, "--tenant", TENANT, "--clearance", "public", "--principal", "bob", *more])
+        return result.exit_code, re.sub(r'"trace_id": ?"\w+"', "", result.stdout), result.stderr
+
+    file = ("--access-file", str(permissions.path))
+    for command in COMMANDS:
+        closed = run(command)
+        permissions.say(opens("7", "bob"))
+        opened = run(command, *file)
+        assert opened[1] != closed[1], command
+        monkeypatch.setenv("GRAPHRAG_PROVENANCE_ACCESS_FILE", str(permissions.path))
+        assert run(command)[:2] == opened[:2]
+        monkeypatch.delenv("GRAPHRAG_PROVENANCE_ACCESS_FILE")
+        permissions.path.write_text("{", encoding="utf-8")
+        broken = run(command, *file)
+        assert broken[:2] == closed[:2], command
+        assert "access source unreachable" in broken[2]
+        assert "line 1" in broken[2]

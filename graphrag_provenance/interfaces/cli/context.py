@@ -16,6 +16,8 @@ import typer
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from pydantic_settings import SettingsError
 
+from graphrag_provenance.access.file_source import FileSource
+from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.config import Settings, default_actor, load_settings
 from graphrag_provenance.errors import ConfigurationError, InputError
 from graphrag_provenance.interfaces.cli.options import RoleName
@@ -100,6 +102,11 @@ def _read_reader_file(file: Path) -> _ReaderFile:
     except ValueError as error:
         raise InputError(f"The reader file {file}: {error}.", hint=f"Roles: {', '.join(Role)}.") from None
     return told
+
+
+def access_for(settings: Settings) -> AccessSource | None:
+    """The live access source of this command; None: every live reference is closed."""
+    return None if settings.access_file is None else FileSource(settings.access_file)
 
 
 def address(text: str) -> tuple[str, str]:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from graphrag_provenance.interfaces.cli.context import open_database, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
 from graphrag_provenance.interfaces.cli.options import (
+    AccessFile,
     Clearance,
     Format,
     FormatOption,
@@ -39,15 +40,16 @@ def show(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Print one edge with its active evidence. An auditor also sees withheld ones, and why."""
-    settings = settings_for(home, workspace)
+    settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edge = lookups.edge_show(database, who, edge_id)
+        edge = lookups.edge_show(database, who, edge_id, access=access_for(settings))
     _print(edge, format)
 
 
@@ -59,15 +61,16 @@ def history(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Print every citation of an edge, with the run that added it and the run that retired it."""
-    settings = settings_for(home, workspace)
+    settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edge = lookups.edge_history(database, who, edge_id)
+        edge = lookups.edge_history(database, who, edge_id, access=access_for(settings))
     _print(edge, format)
 
 
@@ -81,15 +84,16 @@ def list_(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """List edges by id."""
-    settings = settings_for(home, workspace)
+    settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edges = lookups.edge_list(database, who, withheld, limit, after)
+        edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings))
     more = len(edges) == limit
     rows = [_row(edge) for edge in edges] if format is Format.TABLE else edges
     columns = ("edge_id", "from", "relation", "to", "environment", "region", "state", "reasons", "current", "disputed")

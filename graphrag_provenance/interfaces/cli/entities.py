@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from graphrag_provenance.interfaces.cli.context import address, open_database, reader_for, settings_for
+from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for
 from graphrag_provenance.interfaces.cli.options import (
+    AccessFile,
     Clearance,
     Format,
     FormatOption,
@@ -37,15 +38,16 @@ def find(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Find entities by name, id or alias: exact ones first. Exit code 1 if there is none."""
-    settings = settings_for(home, workspace)
+    settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = lookups.entity_find(database, who, text, limit)
+        found = lookups.entity_find(database, who, text, limit, access=access_for(settings))
     rows = [{**row, "entity": address_of(row), "also": _others(row)} for row in found] if format is Format.TABLE else found
     more = len(found) == limit
     show_rows(rows, ("entity", "name", "also"), format, name="entities", empty="Nothing fits.", more=more)
@@ -62,15 +64,16 @@ def show(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Print one entity: names, aliases and visible edges, counted and listed."""
-    settings = settings_for(home, workspace)
+    settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = lookups.entity_show(database, who, address(entity), limit=limit)
+        found = lookups.entity_show(database, who, address(entity), limit=limit, access=access_for(settings))
     if format is Format.TABLE:
         _print(found)
     else:

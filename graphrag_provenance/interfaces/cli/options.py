@@ -61,6 +61,15 @@ ReaderFile = Annotated[
         metavar="FILE",
     ),
 ]
+AccessFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--access-file",
+        help="TOML or JSON file that says which live references are open. Default: the setting; without one none is.",
+        rich_help_panel=_READER,
+        metavar="FILE",
+    ),
+]
 Home = Annotated[
     Path | None,
     typer.Option(

@@ -11,9 +11,11 @@ from typing import Annotated
 import structlog
 import typer
 
+from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.interfaces.cli.context import address, open_database, reader_for, settings_for
+from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for
 from graphrag_provenance.interfaces.cli.options import (
+    AccessFile,
     Clearance,
     Format,
     FormatOption,
@@ -71,12 +73,13 @@ def trace(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Trace a claim through the graph to its evidence. Exit code 1 if it stays unresolved."""
-    settings = settings_for(home, workspace, max_hops=max_hops)
+    settings = settings_for(home, workspace, max_hops=max_hops, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     try:
         instant = parse_instant(at) if at else None
@@ -95,15 +98,21 @@ def trace(
         require_current=not allow_stale,
     )
     with open_database(settings, migrate=False) as database:
-        found = ask(database, question, who, audience or AudienceName.READER)
+        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings))
     show(found, who, audience or AudienceName.READER, format)
     if found.state != "supported":
         raise typer.Exit(1)
 
 
-def ask(database: Database, question: Question, reader: Reader, audience: AudienceName = AudienceName.READER) -> Trace:
+def ask(
+    database: Database,
+    question: Question,
+    reader: Reader,
+    audience: AudienceName = AudienceName.READER,
+    access: AccessSource | None = None,
+) -> Trace:
     """The answer to a question, with its trace id on every log line from here on."""
-    found = answer(database, question, reader, audience=audience.value)
+    found = answer(database, question, reader, access=access, audience=audience.value)
     structlog.contextvars.bind_contextvars(trace_id=found.trace_id)
     structlog.get_logger().info("traced", state=found.state, generation=found.generation, truncated=found.truncated)
     return found
