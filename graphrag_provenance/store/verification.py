@@ -36,7 +36,8 @@ from graphrag_provenance.rules.soundness import (
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.entities import _alias as alias_node
-from graphrag_provenance.store.runs import run_json, stored_policies
+from graphrag_provenance.store.orders import next_policies, stored_policies
+from graphrag_provenance.store.runs import run_json
 from graphrag_provenance.store.verifying import EdgeChecks, described, stored_relationship
 
 __all__ = ["Progress", "Report", "Violation", "verify"]
@@ -90,14 +91,14 @@ class _Pass:
         stores: list[Node] = before["stores"]
         self._check_schema()
         last = self._check_runs()
-        order = self._policies(stores[0]) if stores else None
+        orders = self._orders(stores[0]) if stores else ()
         self._nodes("documents", lambda say, row: check_document(say, row["node"], row["revisions"]), lambda n: n.get("doc_id"))
         self._nodes("revisions", lambda say, row: check_revision(say, row["node"], row["parents"]), lambda n: n.get("doc"))
         self._nodes("chunks", lambda say, row: check_chunk(say, row["node"], row["parents"]),
                     lambda n: citation(n.get("doc", ""), n.get("chunk", "")))
         self._nodes("entities", lambda say, row: check_entity(say, row["node"], row["labels"]), _entity_id)
         self._nodes("aliases", _check_alias, lambda n: n.get("alias_id"))
-        self._edges(EdgeChecks(self._database, order, self._runs))
+        self._edges(EdgeChecks(self._database, orders, self._runs))
         self._strays()
         running = [store for store in stores if store.get("writer")]
         self.checked["running"] = len(running)
@@ -179,17 +180,18 @@ class _Pass:
         self._runs = frozenset(seqs)
         return last
 
-    def _policies(self, store: Node) -> PolicyLattice | None:
+    def _orders(self, store: Node) -> tuple[PolicyLattice, ...]:
+        """The order of policies, and those of a change of it that is not finished; () when they cannot be read."""
         try:
-            order = stored_policies(store)
+            order, following = stored_policies(store), next_policies(store)
         except (*_MALFORMED, ConfigurationError) as error:
             self.findings.add(Invariant.POLICY_ORDER, f"the order of policies cannot be read: {_brief(error)}", None, "store")
-            return None
+            return ()
         if order is None:
             self.findings.add(Invariant.POLICY_ORDER, "the store has no order of policies", None, "store")
         elif store.get("policies_hash") != order.hash:
             self.findings.add(Invariant.POLICY_ORDER, "policies_hash is not that of the order of policies", None, "store")
-        return order
+        return following if order is None else (order, *following)
 
     def _edges(self, checks: EdgeChecks) -> None:
         """Check every edge, and that the relationships are exactly those of the published ones."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from typing import Any
 
 from graphrag_provenance.model.identifiers import citation, relationship_type, split_revision
@@ -89,10 +89,11 @@ _GONE = ((Invariant.EVIDENCE_UNRESOLVED, "evidence points to a chunk that has no
 
 
 class EdgeChecks:
-    """Checks edges. `order`: the store's order of policies, None when it cannot be read; `runs`: the runs there are."""
+    """Checks edges. `orders`: the store's order of policies and those of an unfinished change of it (an edge may stand under
+    any of them), () when they cannot be read; `runs`: the runs there are."""
 
-    def __init__(self, database: Database, order: PolicyLattice | None, runs: Collection[int]) -> None:
-        self._order = order
+    def __init__(self, database: Database, orders: Sequence[PolicyLattice], runs: Collection[int]) -> None:
+        self._orders = orders
         self._runs = runs
         self._passages = Passages(database)
 
@@ -139,18 +140,17 @@ class EdgeChecks:
         return since, until
 
     def _check_state(self, say: Say, node: Node, tenant: str, active: Sequence[Citation]) -> None:
-        order = self._order
         if node["state"] == State.PUBLISHED:
             if not any(item.polarity == "supports" for item in active):
                 say(Invariant.EDGE_WITHOUT_SUPPORT, "published without active evidence that supports it")
-            if order is not None and not all(order.knows(name) for name in node["policies"]):
+            if self._orders and not all(any(order.knows(name) for order in self._orders) for name in node["policies"]):
                 say(Invariant.UNKNOWN_POLICY, "published under a policy that the store does not know")
-        if order is None:
+        if not self._orders:
             return
         spoken = [testimony(tenant, item, self._passages.said) for item in active]
         wrong: list[str] = []
         # Whether the edge's own policy may stand in is a setting of the run that wrote it, and is not stored: either will do.
-        for stands_in in (True, False):
+        for order, stands_in in product(self._orders, (True, False)):
             derived = with_verdict(node, verdict(order, spoken, node["declared"], declared_stands_in=stands_in))
             differing = [name for name in _DERIVED if node.get(name) != derived.get(name)]
             if not differing:
