@@ -89,7 +89,8 @@ def test_unknown_evidence_withdraws_an_edge_and_naming_the_policy_publishes_it_e
 
 CHANGES: dict[str, tuple[Callable[[dict[str, list[str]]], dict[str, list[str]]], dict[str, list[str]]]] = {
     "a name more": (lambda o: o | {"pubilc": []}, {"opened": ["pubilc"]}),
-    "relaxed": (lambda o: o | {"internal": ["public", "hr"], "hr": []}, {"opened": ["both", "hr"], "closed": ["declared", "internal", "public"]}),
+    "relaxed": (lambda o: o | {"internal": ["public", "hr"], "hr": []}, {"opened": ["both", "hr"],
+        "closed": ["declared", "internal", "public"]}),
     "tightened": (lambda o: o | {"internal": []}, {"closed": ["public"]}),
     "reordered": (lambda o: o | {"secret": ["internal"], "confidential": ["secret"]},
                   {"opened": ["secret"], "closed": ["confidential"]}),
