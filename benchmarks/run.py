@@ -30,6 +30,7 @@ from servers import PIPELINE, Bench, bench
 from graphrag_provenance.config import Settings
 from graphrag_provenance.ingest import IngestOptions, Summary, ingest
 from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.policies import parse_policies
 from graphrag_provenance.store.traces import trace
@@ -209,7 +210,7 @@ def measure_trace(server: Bench, given: Input, rounds: int, report: Report) -> N
             raw.append(seconds_of(lambda s=source, t=target: _require(floors.path(server.driver, s["id"], t["id"]))))
             question = Question(
                 (source["label"], source["id"]), (target["label"], target["id"]), directed=False, max_hops=HOPS)
-            ours.append(seconds_of(lambda q=question: _require(trace(server.database, q, reader).chains)))
+            ours.append(seconds_of(lambda q=question: _require_chain(trace(server.database, q, reader))))
         batch = seconds_of(lambda: _require(floors.paths(server.driver, [(s["id"], t["id"]) for s, t in asked])))
         if number == 0:
             continue
@@ -227,9 +228,15 @@ def _require_no_writes(summary: Summary) -> None:
         raise SystemExit(f"The second load wrote: {summary.outcome.writes}.")
 
 
+def _require_chain(answer: Trace) -> None:
+    if not answer.chains:
+        end = "the search ran out of time" if answer.truncated else f"unresolved: {answer.reason}"
+        raise SystemExit(f"{answer.question.source} to {answer.question.target} within {HOPS} hops was not traced, {end}.")
+
+
 def _require(found: Any) -> None:
     if not found:
-        raise SystemExit("A pair within three hops was not found.")
+        raise SystemExit("The floor did not find a pair within three hops.")
 
 
 def _percentile(values: Sequence[float], part: int) -> float:

@@ -25,6 +25,8 @@ from graphrag_provenance.store.database import Connection, Database
 PIPELINE = "benchmark"
 """Under which name the benchmarks load; tells their data from others'."""
 
+_READ_SECONDS = 120.0  # long: on a busy machine a slow answer is a result, an abandoned one is none
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
@@ -73,7 +75,7 @@ def bench(version: str | None = None) -> Iterator[Bench]:
 @contextmanager
 def _opened(connection: Connection, pid: int | None = None) -> Iterator[Bench]:
     auth = (connection.username, connection.password.get_secret_value())
-    with Database(connection) as database, GraphDatabase.driver(
+    with Database(connection, read_timeout=_READ_SECONDS) as database, GraphDatabase.driver(
         connection.uri, auth=auth, database=connection.database, notifications_min_severity="OFF") as driver:
         _refuse_foreign(driver, connection.uri)
         migrations.apply(database)
