@@ -187,6 +187,7 @@ def _seal_failed(run: runs.Run, load: _Load, error: BaseException) -> None:
     """Seal a failed run if the store still answers; otherwise the next writer seals it when the lease is over."""
     if isinstance(error, StoreError) and "--resume" not in (error.hint or ""):
         error.hint = f"{error.hint or ''} What was committed stays; complete it with --resume {run.seq}.".lstrip()
+    run.stop_heartbeat()
     try:
         if isinstance(error, StoreUnavailableError):
             load.database.verify()  # at once, without the patience of a write

@@ -108,6 +108,12 @@ class Run:
         self._thread = threading.Thread(target=self._beat, name=f"lease-{self.seq}", daemon=True)
         self._thread.start()
 
+    def stop_heartbeat(self) -> None:
+        """Renew the lease no more: who cannot seal the run must at least let it lapse."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
     def _beat(self) -> None:
         while not self._stop.wait(self.lease_seconds / 4):
             try:
@@ -121,9 +127,7 @@ class Run:
 
     def end(self, status: str, counts: Mapping[str, Any]) -> dict[str, Any]:
         """Seal the run: fold its deltas, compute graph hash and digest, let the store go. Returns the run record."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5)
+        self.stop_heartbeat()
 
         def work(tx: Transaction) -> dict[str, Any]:
             store = _lock(tx)[0]

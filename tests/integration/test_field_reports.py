@@ -89,16 +89,18 @@ ODD = "a<SEP>b,c|d@e#f'g\")h;i`j$k{l}\\m\u2028n\u0000o\u202ep\U0001f600"
 
 def test_report_7_odd_ids_round_trip_and_the_version_follows_the_last_at(store: Store) -> None:
     doc, name = f"{ODD}@2", f"{ODD}#1"
-    summary = store.load(*registered(f"{ODD}@1#plain"), revision(doc, policy="public", effective_at="2026-02-01T00:00:00Z"),
-                         edge(f"A:{ODD}", "owns", f"A:x{ODD}", {"doc": doc, "chunk": name}, edge_id=ODD))
+    end = ODD.replace("\u2028", "")  # white space inside an entity id is one space, by the declared rule
+    record = edge(f"A:{end}", "owns", f"A:x{end}", {"doc": doc, "chunk": name}, edge_id=ODD)
+    summary = store.load(
+        *registered(f"{ODD}@1#plain"), revision(doc, policy="public", effective_at="2026-02-01T00:00:00Z"), record)
     assert summary.rejected == {}
     row = store.cypher("MATCH (a:Assertion)-[:EVIDENCED_BY]->(c:Chunk)<-[:HAS_CHUNK]-(r:Revision)<-[:HAS_REVISION]-(d:Document)"
                        " RETURN a.edge_id AS e, a.source_id AS s, c.chunk AS c, r.doc AS r, r.version AS v, d.doc_id AS d")
-    assert row == [{"e": ODD, "s": ODD, "c": name, "r": doc, "v": "2", "d": ODD}]
-    answer = ask(store, f"A:{ODD}", f"A:x{ODD}", reader("public"))
+    assert row == [{"e": ODD, "s": end, "c": name, "r": doc, "v": "2", "d": ODD}]
+    answer = ask(store, f"A:{end}", f"A:x{end}", reader("public"))
     (step,) = answer["paths"][0]["steps"]
     assert (step["edge_id"], step["evidence"][0]["doc"], step["evidence"][0]["chunk"]) == (ODD, doc, name)
-    assert store.load(edge(f"A:{ODD}", "owns", f"A:x{ODD}", {"doc": doc, "chunk": name}, edge_id=ODD)).outcome.writes.total == 0
+    assert store.load(record).outcome.writes.total == 0
     check_sound(store)
 
 
@@ -259,9 +261,11 @@ def kill(home: LocalServer) -> None:
     pid = home.status().pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
+    while home._live_state() is not None:  # a process that is dying is not one that is starting
+        time.sleep(0.01)
 
 
-def big(edges: int = 400) -> list[Record]:
+def big(edges: int = 200) -> list[Record]:
     records = [r for n in range(5) for r in registered(f"d{n}@1#c", "internal")]
     return records + [
         edge(f"S:{n % 30}", "owns", f"S:{n % 37}x", f"d{n % 5}@1#c", f"u{n % 11}@1#c", policy="public", edge_id=f"E{n}")
@@ -286,14 +290,17 @@ class Killer:
         self.home.start()
 
 
+@pytest.mark.slow
 def test_report_21_a_load_outlives_a_database_that_comes_back_soon(own: Store, home: LocalServer, tmp_path: Path) -> None:
     file = write(tmp_path / "in.jsonl", big())
     killer = Killer(home, restart=True)
     options = IngestOptions(policies=own.policies, batch_size=20, rejects=tmp_path / "r.jsonl", lease_seconds=2)
-    try:
-        ingest(own.database, [file], options, progress=killer)
-    except StoreUnavailableError:  # only an acknowledgement of a commit that was lost cannot be retried
-        own.load(files=[file], resume=1, lease_seconds=2)
+    with Database(own.database.connection, read_timeout=60, retry_seconds=120) as patient:
+        try:
+            ingest(patient, [file], options, progress=killer)
+        except StoreUnavailableError:  # only an acknowledgement of a commit that was lost cannot be retried
+            killer.thread.join()
+            own.load(files=[file], resume=1, lease_seconds=2)
     assert killer.killed
     killer.thread.join()
     check_sound(own)
@@ -303,6 +310,7 @@ def test_report_21_a_load_outlives_a_database_that_comes_back_soon(own: Store, h
     assert own.hash() == done
 
 
+@pytest.mark.slow
 def test_report_21_a_load_whose_database_stays_away_fails_clearly_and_can_be_resumed(
     own: Store, home: LocalServer, tmp_path: Path,
 ) -> None:
@@ -315,7 +323,7 @@ def test_report_21_a_load_whose_database_stays_away_fails_clearly_and_can_be_res
     assert time.monotonic() - started < 60
     home.start()
     assert own.one("MATCH (n) WHERE n:Assertion AND NOT EXISTS { (n)-[:EVIDENCED_BY]->() } RETURN count(n)") == 0
-    assert 0 < own.one("MATCH (n:Assertion) RETURN count(n)") < 400
+    assert 0 < own.one("MATCH (n:Assertion) RETURN count(n)") < 200
     assert own.one("MATCH (n) WHERE n.deleted_in_revision IS NOT NULL RETURN count(n)") == 0, "an outage is no deletion"
     own.load(files=[file], resume=1, lease_seconds=2)
     assert [r["status"] for r in run_records(own.database)] == ["interrupted", "finished"]
