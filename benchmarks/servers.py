@@ -6,6 +6,8 @@ Owns: that a measurement never meets data of somebody else. A given server must 
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -62,9 +64,10 @@ def bench(version: str | None = None) -> Iterator[Bench]:
             with _opened(Connection(settings.neo4j_uri, settings.neo4j_username, password, settings.neo4j_database)) as given:
                 yield given
             return
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped then, too
         local = LocalServer(settings, version=version)
-        local.start("load")
         try:
+            local.start("load")
             uri, user, secret = local.credentials()
             with _opened(Connection(uri, user, SecretStr(secret)), local.status().pid) as started:
                 yield started
