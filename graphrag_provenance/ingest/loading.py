@@ -35,6 +35,7 @@ from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.entities import EntityItem
+from graphrag_provenance.store.orders import require_settled
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item
 from graphrag_provenance.store.view import View
@@ -344,6 +345,7 @@ def _dry_run(database: Database, sources: list[Source], options: IngestOptions, 
     One worker: what one batch would have written, the next must know."""
     options = replace(options, workers=1)
     state = runs.store_state(database)
+    require_settled(state)
     order = runs.stored_policies(state) or options.policies
     seq = int((state or {}).get("head_seq", 0)) + 1
     run = runs.Run(database, seq, "dry-run", options.trace_id or "", {}, order, options.lease_seconds)

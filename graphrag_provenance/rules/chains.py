@@ -12,9 +12,9 @@ follow from each other, even when the question names neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -44,6 +44,8 @@ class Reason(StrEnum):
 
 
 CONDITIONS = (Reason.ENVIRONMENT, Reason.REGION, Reason.TIME, Reason.STALE, Reason.DISPUTED)
+SCOPES = (Reason.ENVIRONMENT, Reason.REGION)
+"""Conditions that are also about the chain as a whole: its hops must agree, even when the question names nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Question:
             raise InputError(f"A chain has 1 to {LONGEST} hops.", hint="Ask with --max-hops between 1 and 8.")
         if self.at is not None and self.at.tzinfo is None:
             raise InputError("The instant of a question needs a time zone.", hint="Write for example 2026-01-01T00:00:00Z.")
+        if self.at is not None:
+            object.__setattr__(self, "at", self.at.astimezone(UTC))  # Cypher orders equal instants by their zones
 
     @property
     def hops(self) -> int:
@@ -268,11 +272,9 @@ def _valid(start: datetime | None, end: datetime | None, at: datetime) -> bool:
     return (start is None or start <= at) and (end is None or at < end)
 
 
-def mixed(chain: Chain) -> Reason | None:
-    """The scope in which the hops of a chain contradict each other: environment before region."""
-    if len(stated(chain, Reason.ENVIRONMENT)) > 1:
-        return Reason.ENVIRONMENT
-    return Reason.REGION if len(stated(chain, Reason.REGION)) > 1 else None
+def mixed(chain: Chain, waived: Collection[Reason] = ()) -> Reason | None:
+    """The scope, of those not waived, in which the hops of a chain contradict each other: environment before region."""
+    return next((scope for scope in SCOPES if scope not in waived and len(stated(chain, scope)) > 1), None)
 
 
 def stated(chain: Chain, scope: Reason) -> tuple[str, ...]:
@@ -281,9 +283,27 @@ def stated(chain: Chain, scope: Reason) -> tuple[str, ...]:
     return tuple(sorted({step.edge[name] for step in chain.steps if step.edge.get(name) is not None}))
 
 
-def reason_of(alone: Mapping[Reason, bool], together: Iterable[str]) -> Reason:
-    """Why nothing was found: the first condition whose absence alone yields a chain; else the first condition that fails
-    in a chain found without any; else no-path. `together` are the constraints failing in that last chain."""
-    failing = set(together)
+def without_each(asked: Conditions) -> dict[Reason, Conditions]:
+    """The question without one condition at a time; a scope is always asked, if only of the chain as a whole."""
+    each = {reason: asked.without(reason) or (asked if reason in SCOPES else None) for reason in CONDITIONS}
+    return {reason: one for reason, one in each.items() if one is not None}
+
+
+def one_after_another(asked: Conditions) -> dict[Reason, Conditions]:
+    """The question with the conditions up to and including each, in order."""
+    found, last = {}, asked
+    for reason in reversed(CONDITIONS):
+        found[reason] = last
+        last = last.without(reason) or last
+    return dict(reversed(found.items()))
+
+
+def reason_of(alone: Mapping[Reason, bool], applied: Mapping[Reason, bool]) -> Reason:
+    """Why there is no chain, though there is one without any condition.
+
+    `alone`: whether there is a chain without just this condition; the first such is the reason. Else each chain fails several:
+    `applied` says whether one is left once the conditions up to this one are applied, and the first that leaves none is the reason.
+    Both ask whether some chain exists, never which one was found: what else the store holds has no part in the answer.
+    """
     first = next((reason for reason in CONDITIONS if alone.get(reason)), None)
-    return first or next((reason for reason in CONDITIONS if reason in failing), Reason.NO_PATH)
+    return first or next((reason for reason in CONDITIONS if not applied.get(reason, True)), Reason.NO_PATH)

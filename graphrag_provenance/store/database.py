@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC
 from typing import Any, TypeVar
 
 import neo4j
@@ -204,7 +205,7 @@ def _native(record: neo4j.Record) -> Row:
 
 def _value(value: Any) -> Any:
     if isinstance(value, neo4j.time.DateTime):
-        return value.to_native()
+        return value.to_native().astimezone(UTC)  # a named zone would go back as such, and Cypher orders equal instants by zone
     if isinstance(value, dict):
         return {name: _value(item) for name, item in value.items()}
     if isinstance(value, list):

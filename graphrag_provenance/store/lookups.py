@@ -1,17 +1,17 @@
 """Look-ups: edges, entities and runs by key or name (spec 2, reading; spec 5, command line).
 
 Owns: what each look-up returns and that a hidden thing is answered exactly like an absent one, error text included.
-Visibility is in the stored queries (`cypher/read`) and checked again here. Every look-up asks for the policy order afresh,
-so that a change of it counts at once. Withheld and retracted edges have no effective policy and are for auditors; run
-records span tenants and count what readers may not see, so they are for operators and auditors.
+Visibility is in the stored queries (`cypher/read`) and checked again here. Every look-up asks after reading whether the policy
+order is still the one it read by, so that a change of it counts at once. Withheld and retracted edges have no effective policy
+and are for auditors; run records span tenants and count what readers may not see, so they are for operators and auditors.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
 
 from graphrag_provenance.access.asking import confirmed
 from graphrag_provenance.access.interface import AccessSource
@@ -21,10 +21,11 @@ from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.answers import Json, extractors, in_order, instant, item_json, scope_json
 from graphrag_provenance.rules.chains import Address, Item
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Visibility, require_role, visibility
+from graphrag_provenance.store.readers import Visibility, require_role, under_one_order
 from graphrag_provenance.store.runs import run_json
 from graphrag_provenance.store.traces import item
 
+T = TypeVar("T")
 MOST_ROWS = 1_000
 _LAST = 2**63 - 1
 _WORD = re.compile(r"\w+")
@@ -34,8 +35,7 @@ def edge_show(
     database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset(), *, access: AccessSource | None = None
 ) -> Json:
     """One edge with its active evidence. Auditors also see unpublished ones, with the reasons. Raises NotFoundError."""
-    def read(keys: frozenset[str]) -> tuple[Json, set[str]]:
-        view = visibility(database, reader, keys, fresh=True)
+    def read(view: Visibility) -> tuple[Json, set[str]]:
         row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished")
         items = _shown(view, row)
         return {
@@ -43,7 +43,7 @@ def edge_show(
             "evidence": [item_json(one) for one in in_order(items)],
         }, _references(row["assertion"], items)
 
-    return confirmed(access, reader, granted, read)
+    return _confirmed(database, access, reader, granted, read)
 
 
 def edge_history(
@@ -51,10 +51,9 @@ def edge_history(
 ) -> Json:
     """Every citation of an edge with the run that added it and the one that retired it. Auditors also see which run changed
     the edge last, be it by evidence or by another order of policies. Raises NotFoundError."""
-    def read(keys: frozenset[str]) -> tuple[Json, set[str]]:
-        view = visibility(database, reader, keys, fresh=True)
+    def read(view: Visibility) -> tuple[Json, set[str]]:
         row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
-        items = sorted(_shown(view, row), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
+        items = sorted(in_order(_shown(view, row)), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
         return {
             "schema": 1, **_edge_json(row["assertion"], reader),
             "history": [
@@ -64,7 +63,7 @@ def edge_history(
             **({"changed_by": _changed_by(database, row["assertion"])} if reader.is_auditor else {}),
         }, _references(row["assertion"], items)
 
-    return confirmed(access, reader, granted, read)
+    return _confirmed(database, access, reader, granted, read)
 
 
 def edge_list(
@@ -78,13 +77,12 @@ def edge_list(
         rows = database.read("read.edge_withheld", tenant=reader.tenant, **page)
         return [{**_edge_json(row["assertion"], reader), "reasons": list(row["assertion"]["reasons"])} for row in rows]
 
-    def read(keys: frozenset[str]) -> tuple[list[Json], set[str]]:
-        view = visibility(database, reader, keys, fresh=True)
+    def read(view: Visibility) -> tuple[list[Json], set[str]]:
         found = [row["assertion"] for row in database.read("read.edge_list", **view.params(), **page)]
         seen = [edge for edge in found if _may_see(view, edge)]
         return [_edge_json(edge, reader) for edge in seen], {key for edge in seen for key in edge["acl"]}
 
-    return confirmed(access, reader, granted, read)
+    return _confirmed(database, access, reader, granted, read)
 
 
 def entity_find(
@@ -92,11 +90,10 @@ def entity_find(
     access: AccessSource | None = None,
 ) -> list[Json]:
     """Visible entities whose names, id or alias fit `text`: exact ones first, then by name. Nothing hidden shifts the order."""
-    return confirmed(access, reader, granted, lambda keys: (_find(database, reader, text, limit, keys), None))
+    return _confirmed(database, access, reader, granted, lambda view: (_find(database, view, text, limit), None))
 
 
-def _find(database: Database, reader: Reader, text: str, limit: int, granted: frozenset[str]) -> list[Json]:
-    view = visibility(database, reader, granted, fresh=True)
+def _find(database: Database, view: Visibility, text: str, limit: int) -> list[Json]:
     exact, most = normalise_entity_id(text), _limit(limit)
     if not exact:
         raise InputError("There is nothing to look for.", hint="Write a part of a name, an id or an alias.")
@@ -115,11 +112,10 @@ def entity_show(
 ) -> Json:
     """One entity by id, or by a declared alias: names, aliases, visible edges counted by relation and direction, and the
     first `limit` of them. Raises NotFoundError."""
-    return confirmed(access, reader, granted, lambda keys: (_show(database, reader, entity, limit, keys), None))
+    return _confirmed(database, access, reader, granted, lambda view: (_show(database, view, entity, limit), None))
 
 
-def _show(database: Database, reader: Reader, entity: Address, limit: int, granted: frozenset[str]) -> Json:
-    view = visibility(database, reader, granted, fresh=True)
+def _show(database: Database, view: Visibility, entity: Address, limit: int) -> Json:
     kind, name = entity[0], normalise_entity_id(entity[1])
     rows = _entity(database, view, kind, name, limit) if is_name(kind) else []
     if not rows and is_name(kind):
@@ -235,6 +231,14 @@ def _attributes(node: Mapping[str, Any]) -> Any:
 
 def _run(run: Mapping[str, Any] | None) -> Json | None:
     return None if run is None else {**{n: run[n] for n in ("seq", "pipeline", "version")}, "at": instant(run["at"])}
+
+
+def _confirmed(
+    database: Database, access: AccessSource | None, reader: Reader, granted: Collection[str],
+    read: Callable[[Visibility], tuple[T, Collection[str] | None]],
+) -> T:
+    """What `read` makes of a view of the store: read under one order of policies, confirmed by the access source."""
+    return confirmed(access, reader, granted, lambda keys: under_one_order(database, reader, keys, read))
 
 
 def _changed_by(database: Database, edge: Mapping[str, Any]) -> Json | None:

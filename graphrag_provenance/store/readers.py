@@ -7,16 +7,18 @@ While the order is being changed, a reader is allowed what all the orders involv
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from graphrag_provenance.errors import AccessDeniedError
+from graphrag_provenance.errors import AccessDeniedError, ProvenanceError, StoreConflictError
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.orders import covered, next_policies, stored_policies
 
+T = TypeVar("T")
 _known: WeakKeyDictionary[Database, tuple[str, tuple[PolicyLattice, ...]]] = WeakKeyDictionary()
 
 
@@ -59,6 +61,25 @@ def visibility(database: Database, reader: Reader, granted: Collection[str] = fr
     hash_, orders = known
     names = frozenset(name for order in orders for name in order.names)
     return Visibility(reader.tenant, covered(orders, reader.clearances), frozenset(granted), names, hash_)
+
+
+def under_one_order(database: Database, reader: Reader, granted: Collection[str], read: Callable[[Visibility], T]) -> T:
+    """What `read` makes of the reader's view, while the order that the view is made by stands: if it is another one afterwards,
+    edges may have been decided by that meanwhile, and what was read is thrown away and read again, errors included."""
+    for fresh in (False, True, True):
+        view = visibility(database, reader, granted, fresh=fresh)
+        result: T | None = None
+        failed: ProvenanceError | None = None
+        try:
+            result = read(view)
+        except ProvenanceError as error:
+            failed = error
+        rows = database.read("read.policies")
+        if (rows[0]["policies_hash"] if rows else None) == view.policies_hash:
+            if failed is not None:
+                raise failed
+            return cast(T, result)
+    raise StoreConflictError("The policy order changes while it is read.", hint="Ask again when the policy run has ended.")
 
 
 def require_role(reader: Reader, *roles: Role, action: str) -> None:

@@ -41,8 +41,10 @@ from graphrag_provenance.rules.chains import (
     conditions,
     failures,
     mixed,
+    one_after_another,
     reason_of,
     stated,
+    without_each,
 )
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.readers import Visibility, require_role, visibility
@@ -77,7 +79,8 @@ def trace(
             break
     return Trace(
         question, trace_id or secrets.token_hex(16), reason, search.generation,
-        () if chain is None else (chain,), search.truncated, rejected, live.record(rests_on or ()))
+        () if chain is None else (chain,), search.truncated, rejected,
+        live.record(rests_on or ()) if audience == "auditor" else None)
 
 
 def _references(chain: Chain) -> frozenset[str]:
@@ -106,12 +109,10 @@ class _Search:
                 hidden = self._hidden(asked) if audit else ()
                 return (Reason.ACCESS if _only_access(hidden) else unknown), None, hidden
             row = self._ask([asked])[0]
-        chain, incoherent = self._coherent(asked, self._sound(row, asked))
+        chain = self._coherent(asked, self._sound(row, asked))
         if chain is not None:
             return None, chain, ()
         reason, candidates = self._why(asked)
-        if incoherent is not None and reason is Reason.NO_PATH:
-            reason = incoherent
         if not audit:
             return reason, None, ()
         hidden = self._hidden(asked)
@@ -176,11 +177,11 @@ class _Search:
         self._ends = (ends[0], ends[1])
         return next((reason for reason in Reason if reason in reasons), None)
 
-    def _coherent(self, asked: Conditions, chain: Chain | None) -> tuple[Chain | None, Reason | None]:
-        """The chain itself if its hops agree on where they hold, else the shortest that does; else what they disagree on."""
-        scope = None if chain is None else mixed(chain)
+    def _coherent(self, asked: Conditions, chain: Chain | None, waived: Collection[Reason] = ()) -> Chain | None:
+        """The chain itself if its hops agree on where they hold (but for a scope that is waived), else the shortest that does."""
+        scope = None if chain is None else mixed(chain, waived)
         if chain is None or scope is None:
-            return chain, None
+            return chain
         values = stated(chain, scope)
         if scope is Reason.ENVIRONMENT:
             tries = [replace(asked, environment=v) for v in values]
@@ -190,26 +191,28 @@ class _Search:
             tries.append(replace(asked, not_regions=(*asked.not_regions, *values)))
         if self._left <= 0:
             self.truncated = True
-            return None, scope
+            return None
         rows = self._ask(tries)
-        found = [self._coherent(one, self._sound(row, one))[0] for one, row in zip(tries, rows, strict=True)]
-        best = min((one for one in found if one is not None), key=lambda one: len(one.steps), default=None)
-        return best, None if best else scope
+        found = [self._coherent(one, self._sound(row, one), waived) for one, row in zip(tries, rows, strict=True)]
+        return min((one for one in found if one is not None), key=lambda one: len(one.steps), default=None)
 
     def _why(self, asked: Conditions) -> tuple[Reason, tuple[Rejected, ...]]:
         """The reason, and the candidate chains with the hops at which they fail."""
-        relaxed = {reason: one for reason in CONDITIONS if (one := asked.without(reason)) is not None}
-        wanted = [*relaxed.values(), ANYTHING]
+        each = without_each(asked)
+        wanted = [*each.values(), ANYTHING]
         chains = [self._sound(row, one) for row, one in zip(self._ask(wanted), wanted, strict=True)]
-        alone = {
-            reason: chain is not None and (mixed(chain) in (None, reason) or self._coherent(one, chain)[0] is not None)
-            for (reason, one), chain in zip(relaxed.items(), chains, strict=False)}
-        last = chains[-1]
-        together = [f.constraint for f in self._failures(last, asked)] if last else []
-        if last is not None and (scope := mixed(last)) is not None:
-            together.append(scope)
         distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in chains if c is not None}
-        return reason_of(alone, together), tuple(Rejected(c, self._rejections(c, asked)) for c in distinct.values())
+        candidates = tuple(Rejected(c, self._rejections(c, asked)) for c in distinct.values())
+        if chains[-1] is None:
+            return Reason.NO_PATH, candidates
+        alone = {reason: self._coherent(one, chain, (reason,)) is not None
+                 for (reason, one), chain in zip(each.items(), chains, strict=False)}
+        if any(alone.values()):
+            return reason_of(alone, {}), candidates
+        steps = one_after_another(asked)
+        applied = {reason: self._coherent(one, self._sound(row, one), CONDITIONS[CONDITIONS.index(reason) + 1:]) is not None
+                   for (reason, one), row in zip(steps.items(), self._ask(list(steps.values())), strict=True)}
+        return reason_of(alone, applied), candidates
 
     def _rejections(self, chain: Chain, asked: Conditions, *, unproved: bool = False) -> tuple[Failure, ...]:
         scope = mixed(chain)

@@ -209,6 +209,8 @@ def test_between_two_orders_a_reader_sees_only_what_both_permit(
 
     with pytest.raises(StoreConflictError, match="gprov policy apply"):
         store.load(*registered("late@1#c", "public"), wait_seconds=5)
+    with pytest.raises(StoreConflictError, match="gprov policy apply"):
+        store.load(*registered("late@1#c", "public"), dry_run=True)
     assert store.one("MATCH (d:Document {doc_id: 'late'}) RETURN count(d) AS n") == 0
     summary = change(store, REORDERED)
     assert summary.completes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -20,7 +21,9 @@ from graphrag_provenance.rules.chains import (
     conditions,
     failures,
     mixed,
+    one_after_another,
     reason_of,
+    without_each,
 )
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -143,16 +146,34 @@ def test_hops_in_different_places_are_not_one_chain(first: dict[str, str], secon
     assert mixed(replace(chain(), steps=(step(A, B, first), step(B, C, second)))) is scope
 
 
-@pytest.mark.parametrize(("alone", "together", "reason"), [
-    ({Reason.DISPUTED: True, Reason.REGION: True}, [], Reason.REGION),
-    ({Reason.STALE: True}, ["environment-scope"], Reason.STALE),
-    ({Reason.STALE: False}, ["disputed", "time-scope"], Reason.TIME),
-    ({}, [], Reason.NO_PATH),
-    ({}, ["access", "join"], Reason.NO_PATH),
+@pytest.mark.parametrize(("alone", "applied", "reason"), [
+    ({Reason.DISPUTED: True, Reason.REGION: True}, {}, Reason.REGION),
+    ({Reason.STALE: True}, {Reason.ENVIRONMENT: False}, Reason.STALE),
+    ({Reason.STALE: False}, {Reason.REGION: True, Reason.TIME: False, Reason.DISPUTED: False}, Reason.TIME),
+    ({}, {}, Reason.NO_PATH),
 ])
 def test_the_first_condition_that_alone_stands_in_the_way_is_the_reason(
-    alone: dict[Reason, bool], together: list[str], reason: Reason) -> None:
-    assert reason_of(alone, together) is reason
+    alone: dict[Reason, bool], applied: dict[Reason, bool], reason: Reason) -> None:
+    assert reason_of(alone, applied) is reason
+
+
+def test_conditions_are_relaxed_one_by_one_and_applied_one_after_another() -> None:
+    asked = Conditions("p", None, NOW, require_current=True)
+    assert set(without_each(asked)) == {Reason.ENVIRONMENT, Reason.REGION, Reason.TIME, Reason.STALE, Reason.DISPUTED}
+    assert without_each(asked)[Reason.REGION] == asked
+    assert Reason.STALE not in without_each(replace(asked, require_current=False))
+    steps = one_after_another(asked)
+    assert list(steps) == [Reason.ENVIRONMENT, Reason.REGION, Reason.TIME, Reason.STALE, Reason.DISPUTED]
+    assert steps[Reason.ENVIRONMENT] == replace(ANYTHING, environment="p")
+    assert steps[Reason.DISPUTED] == asked
+
+
+def test_equal_instants_are_one_question() -> None:
+    berlin, utc = datetime(2026, 3, 1, 1, tzinfo=ZoneInfo("Europe/Berlin")), datetime(2026, 3, 1, tzinfo=UTC)
+    assert replace(QUESTION, at=berlin) == replace(QUESTION, at=utc)
+    asked = replace(QUESTION, at=berlin).at
+    assert asked is not None
+    assert asked.tzinfo is UTC
 
 
 def test_what_is_not_asked_cannot_be_relaxed() -> None:
