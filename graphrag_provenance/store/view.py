@@ -62,14 +62,13 @@ class View:
             read = {tuple(row["key"]): row["node"] for row in rows}
             self.put(kind, read)
             found |= read
-        if not self.completes and not self.restated:
+        if not self.restated:
             return found
         return {key: self.together(kind, key, node) for key, node in found.items()}
 
     def together(self, kind: str, key: Key, node: Node) -> Node:
-        """A stored node; what was stated again in this run, or by the cut-off part of the same load, counts as stated now."""
-        now = node.get("stated") in self.completes or (kind, *key) in self.restated
-        return {**node, "stated": self.seq} if now else node
+        """A stored node; what was stated again in this run (a resumed one repeats what it has) counts as stated in it."""
+        return {**node, "stated": self.seq} if (kind, *key) in self.restated else node
 
     def put(self, kind: Kind, nodes: Mapping[Key, Node]) -> None:
         """Remember nodes that are committed (or, in a dry run, would be)."""

@@ -384,7 +384,7 @@ def test_only_an_unfinished_load_of_the_same_input_can_be_resumed(store: Store, 
 T = "2026-01-01T00:00:00Z"
 CUT: dict[str, list[Record]] = {
     "two titles of one document": [document("d", title="Z"), document("d", title="B")],
-    "two revisions of one instant": [revision("d@2", effective_at=T), revision("d@1", effective_at=T)],
+    "two revisions of one instant": [revision("d@2", effective_at=T), document("d"), revision("d@1", effective_at=T)],
     "attributes of an entity": [entity("System:A", attributes={"a": 2}), entity("System:A", attributes={"a": 1})],
 }
 
@@ -392,8 +392,11 @@ CUT: dict[str, list[Record]] = {
 @pytest.mark.parametrize("name", CUT)
 def test_a_load_cut_off_after_its_first_record_ends_as_if_it_had_not_been(store: Store, tmp_path: Path, name: str) -> None:
     file = write(tmp_path / "in.jsonl", CUT[name])
+    later = revision("d@0", effective_at="2020-01-01T00:00:00Z")  # the head is looked for once more
     store.load(files=[file], batch_size=1)
     whole = store.hash()
+    store.load(later)
+    then = store.hash()
     cypher_wipe(store)
 
     def cut(progress: Any) -> None:
@@ -405,14 +408,18 @@ def test_a_load_cut_off_after_its_first_record_ends_as_if_it_had_not_been(store:
     assert store.one("MATCH (n:Document|Revision|Entity) WHERE n.digest IS NOT NULL RETURN count(n)") > 0
     store.load(files=[file], resume=1, batch_size=1)
     assert store.hash() == whole
+    store.load(later)
+    assert store.hash() == then
     check_sound(store)
 
 
 def test_workers_that_meet_the_same_new_alias_make_it_once(store: Store) -> None:
-    """Each edge is another worker's; all name one entity by an id that the normaliser changes."""
-    edges = [edge("System: Hub", "owns", f"System: S{n}", f"d{n % 3}@1#c", policy="public") for n in range(60)]
-    summary = store.load(*edges, workers=6, batch_size=1)
+    """Edges of several workers name known entities by ids that the normaliser changes, all at once."""
+    store.load(*(entity(f"System:Hub{n}") for n in range(12)), entity("System:T"))
+    edges = [edge(f"System: Hub{n}", "owns", "System:T", "d@1#c", policy="public", edge_id=f"E{n}-{k}", scope={"region": str(k)})
+             for n in range(12) for k in range(8)]
+    summary = store.load(*edges, workers=8, batch_size=1)
     assert summary.rejected == {}
-    assert summary.outcome.entities["aliases"] == 61
-    assert summary.outcome.entities["from_edges"] == 61
+    assert summary.outcome.entities["aliases"] == 12
+    assert store.one("MATCH (a:Alias)-[:NAMES]->(:Entity) RETURN count(a)") == 12
     check_sound(store)
