@@ -80,7 +80,7 @@ class Settings(BaseSettings):
 
     max_line_bytes: int = Field(16_777_216, ge=1024)
     """Longest input line that is read, in bytes; a longer one is rejected with its place."""
-    batch_size: int = Field(5_000, ge=1, le=100_000)
+    batch_size: int = Field(1_000, ge=1, le=100_000)
     """Edges a transaction."""
     query_timeout_seconds: float = Field(10.0, gt=0)
     """Database-side time limit of one read."""
@@ -90,8 +90,6 @@ class Settings(BaseSettings):
     """How long a writer waits for another writer to finish."""
     max_hops: int = Field(4, ge=1, le=8)
     """Longest chain a trace looks for unless told otherwise."""
-    max_evidence_per_edge: int = Field(100_000, ge=1)
-    """Most evidence items one edge record may carry; more is a reject, never a cut."""
     require_registered_sources: bool = False
     """Reject evidence whose chunk no record declares."""
     actor: str | None = None
