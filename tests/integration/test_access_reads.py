@@ -242,6 +242,7 @@ def test_a_decision_and_the_state_it_is_from_are_in_an_auditors_trace_only(chain
     revoked = ask(chain, Changing({SEVEN}, set()), AUDITOR)
     assert revoked["access"]["denied"] == [{"reference": SEVEN, "reason": "not-a-reader"}]
     assert "access" not in ask(chain, permissions.source)
+    assert trace(chain.database, ENDS, BOB, access=permissions.source).access is None
     assert ask(chain, None, AUDITOR)["access"] is None
 
 
