@@ -33,7 +33,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 SOURCES: list[tuple[str, str, str, Any, Any, Any, Any]] = [
     # setting, environment name, (workspace, environment, flag) and default
-    ("batch_size", "GRAPHRAG_PROVENANCE_BATCH_SIZE", "batch_size = 1", 1, ("2", 2), 3, 5000),
+    ("batch_size", "GRAPHRAG_PROVENANCE_BATCH_SIZE", "batch_size = 1", 1, ("2", 2), 3, 1000),
     ("tenant", "GRAPHRAG_PROVENANCE_TENANT", "tenant = 'w'", "w", ("e", "e"), "f", None),
     ("neo4j_uri", "NEO4J_URI", "neo4j_uri = 'bolt://w'", "bolt://w", ("bolt://e", "bolt://e"), "bolt://f", None),
     ("neo4j_uri", "GRAPHRAG_PROVENANCE_NEO4J_URI", "neo4j_uri = 'w'", "w", ("e", "e"), "f", None),
@@ -152,10 +152,12 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_the_actor_is_the_setting_then_the_principal_then_the_user(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("USER", "u")
+    def no_entry() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr("getpass.getuser", lambda: "u")
     assert default_actor(load(actor="a", principal="p")) == "a"
     assert default_actor(load(principal="p")) == "p"
     assert default_actor(load()) == "u"
-    monkeypatch.delenv("USER")
-    monkeypatch.delenv("USERNAME", raising=False)
+    monkeypatch.setattr("getpass.getuser", no_entry)
     assert default_actor(load()) == "unknown"
