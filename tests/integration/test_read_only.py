@@ -10,7 +10,6 @@ from graphrag_provenance.errors import ConfigurationError, StoreError
 from graphrag_provenance.queries import all_queries, query
 from graphrag_provenance.store.database import Database
 
-
 FREE = ["MATCH (n) RETURN n", "CALL dbms.components()", "store.state; MATCH (n) DETACH DELETE n", "../schema/V001", ""]
 
 
