@@ -17,6 +17,7 @@ from typing import Any
 import hypothesis
 import neo4j
 import pytest
+import structlog
 from pydantic import SecretStr
 
 from graphrag_provenance.config import load_settings
@@ -162,3 +163,10 @@ def fresh_database(server: Server, database: Database, cypher: Cypher) -> Databa
 def tenant() -> str:
     """A tenant that no other test uses."""
     return f"T-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(autouse=True)
+def logs_as_found() -> Iterator[None]:
+    """A command configures logging for its process; the next test finds it as a program finds it that imports the package."""
+    yield
+    structlog.reset_defaults()
