@@ -15,7 +15,7 @@ _MOST_SEARCHES searches; past that the answer is `truncated`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,6 +87,9 @@ def _references(chain: Chain) -> frozenset[str]:
     """The live references that a chain stands under."""
     return frozenset(
         key for step in chain.steps for keys in (step.edge["acl"], *(item.references for item in step.evidence)) for key in keys)
+
+
+Find = Callable[[Sequence[Conditions]], list[Chain | None]]
 
 
 class _Search:
@@ -177,7 +180,21 @@ class _Search:
         self._ends = (ends[0], ends[1])
         return next((reason for reason in Reason if reason in reasons), None)
 
-    def _coherent(self, asked: Conditions, chain: Chain | None, waived: Collection[Reason] = ()) -> Chain | None:
+    def _visible(self, wanted: Sequence[Conditions]) -> list[Chain | None]:
+        """A sound chain, if there is one, over edges that the reader may see, for each set of conditions."""
+        return [self._sound(row, one) for row, one in zip(self._ask(wanted), wanted, strict=True)]
+
+    def _any(self, wanted: Sequence[Conditions]) -> list[Chain | None]:
+        """For auditors: a candidate chain, if there is one, over all edges, for each set of conditions; without its evidence."""
+        self._left -= 1
+        rows = self._database.read(
+            bounded(f"path.audit_{self._form}", self._question.hops),
+            questions=[self._parameters(number, one) for number, one in enumerate(wanted)])
+        return [_chain(row) for row in rows]
+
+    def _coherent(
+        self, asked: Conditions, chain: Chain | None, waived: Collection[Reason] = (), *, find: Find | None = None,
+    ) -> Chain | None:
         """The chain itself if its hops agree on where they hold (but for a scope that is waived), else the shortest that does."""
         scope = None if chain is None else mixed(chain, waived)
         if chain is None or scope is None:
@@ -192,15 +209,15 @@ class _Search:
         if self._left <= 0:
             self.truncated = True
             return None
-        rows = self._ask(tries)
-        found = [self._coherent(one, self._sound(row, one), waived) for one, row in zip(tries, rows, strict=True)]
+        chains = (find or self._visible)(tries)
+        found = [self._coherent(one, other, waived, find=find) for one, other in zip(tries, chains, strict=True)]
         return min((one for one in found if one is not None), key=lambda one: len(one.steps), default=None)
 
     def _why(self, asked: Conditions) -> tuple[Reason, tuple[Rejected, ...]]:
         """The reason, and the candidate chains with the hops at which they fail."""
         each = without_each(asked)
         wanted = [*each.values(), ANYTHING]
-        chains = [self._sound(row, one) for row, one in zip(self._ask(wanted), wanted, strict=True)]
+        chains = self._visible(wanted)
         distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in chains if c is not None}
         candidates = tuple(Rejected(c, self._rejections(c, asked)) for c in distinct.values())
         if chains[-1] is None:
@@ -210,8 +227,8 @@ class _Search:
         if any(alone.values()):
             return reason_of(alone, {}), candidates
         steps = one_after_another(asked)
-        applied = {reason: self._coherent(one, self._sound(row, one), CONDITIONS[CONDITIONS.index(reason) + 1:]) is not None
-                   for (reason, one), row in zip(steps.items(), self._ask(list(steps.values())), strict=True)}
+        applied = {reason: self._coherent(one, chain, CONDITIONS[CONDITIONS.index(reason) + 1:]) is not None
+                   for (reason, one), chain in zip(steps.items(), self._visible(list(steps.values())), strict=True)}
         return reason_of(alone, applied), candidates
 
     def _rejections(self, chain: Chain, asked: Conditions, *, unproved: bool = False) -> tuple[Failure, ...]:
@@ -221,11 +238,9 @@ class _Search:
 
     def _hidden(self, asked: Conditions) -> tuple[Rejected, ...]:
         """For auditors: candidate chains over edges that the reader may not see, without their evidence."""
-        rows = self._database.read(
-            bounded(f"path.audit_{self._form}", self._question.hops),
-            questions=[self._parameters(number, one) for number, one in enumerate((asked, ANYTHING))])
-        found = (chain for row in rows if (chain := _chain(row)) is not None)
-        distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in found}
+        shortest, anything = self._any((asked, ANYTHING))
+        found = (shortest, anything, self._coherent(asked, shortest, find=self._any))
+        distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in found if c is not None}
         rejected = (Rejected(c, self._rejections(c, asked, unproved=True)) for c in distinct.values())
         return tuple(r for r in rejected if any(f.constraint == Reason.ACCESS for f in r.failures))
 
