@@ -56,7 +56,7 @@ def _instant(value: object) -> datetime:
 
 
 def _sized(value: str) -> str:
-    if len(value.encode()) > MAX_ID_BYTES:
+    if len(value) > MAX_ID_BYTES // 4 and len(value.encode()) > MAX_ID_BYTES:
         raise ValueError(f"longer than {MAX_ID_BYTES} bytes")
     return value
 
@@ -113,8 +113,7 @@ Instant = Annotated[
 ]
 # Any text that UTF-8 can write. Pydantic looks for lone surrogates only where a string has a constraint.
 Unicode = Annotated[str, Field(min_length=0)]
-# The length limit is in characters where Rust can check it, and chosen so that UTF-8 cannot pass MAX_ID_BYTES.
-Identifier = Annotated[str, Field(min_length=1, max_length=MAX_ID_BYTES // 4)]
+Identifier = Annotated[str, Field(min_length=1), AfterValidator(_sized)]
 EntityId = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 EntityType = Annotated[str, AfterValidator(check_entity_type)]
 RevisionId = Annotated[Unicode, AfterValidator(_revision)]
