@@ -14,6 +14,7 @@ from typing import Any
 
 from graphrag_provenance.errors import ProvenanceError
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.rules.answers import Audience
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.store import lookups, traces
 from graphrag_provenance.store.database import Database
@@ -55,7 +56,7 @@ def _ask(database: Database, reader: Reader, granted: frozenset[str], read: Read
     asked = read.asked
     if read.kind == "trace":
         question = Question(**{**asked, "at": instant(asked["at"])})
-        audience = "auditor" if reader.is_auditor else "reader"
+        audience: Audience = "auditor" if reader.is_auditor else "reader"
         return traces.trace(database, question, reader, granted=granted, trace_id="0" * 32, audience=audience).as_json(audience)
     if read.kind == "edge_list":
         return lookups.edge_list(database, reader, asked["withheld"], asked["limit"], asked["after"], granted)
@@ -88,7 +89,7 @@ def _scope(edge: Edge) -> Answer:
 
 def _edge(model: Tenant, edge: Edge, view: View) -> Answer:
     reasons = edge.reasons(model.order)
-    shown = {
+    shown: Answer = {
         "edge_id": edge.edge_id, "relation": edge.relation, "state": "withheld" if reasons else "published",
         "source": dict(zip(("type", "id"), edge.source, strict=True)), "target": dict(zip(("type", "id"), edge.target, strict=True)),
         "scope": _scope(edge), "confidence": edge.confidence, "current": edge.current, "disputed": edge.disputed,

@@ -228,8 +228,8 @@ class Tenant:
         cited: dict[str, set[str]] = {}
         for record in self.of("edge"):
             scope = {name: record.get("scope", {}).get(name) for name in ("environment", "region", "valid_from", "valid_to")}
-            edge = found.setdefault(record["edge_id"], Edge(
-                record["edge_id"], record["relation"], *((record[end]["type"], record[end]["id"]) for end in ("source", "target")), scope))
+            source, target = ((record[end]["type"], record[end]["id"]) for end in ("source", "target"))
+            edge = found.setdefault(record["edge_id"], Edge(record["edge_id"], record["relation"], source, target, scope))
             edge.declared |= said(record["access"])
             edge.attributes |= record.get("attributes", {})
             for evidence in record["evidence"]:

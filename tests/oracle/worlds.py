@@ -143,7 +143,8 @@ class _Maker:
 
     def corridor(self, tenant: str) -> list[Record]:
         """k0 → k1 → k2 → k3, open at both ends and likely closed in the middle; often with a way round it, and a withheld short cut."""
-        lowest, rng = {"policy": self.known[0]}, self.rng
+        lowest: Record = {"policy": self.known[0]}
+        rng = self.rng
         middle = [{"policy": rng.choice(self.known[1:])} | self.acl(0.5), lowest | self.acl(0.5)]
         steps = [("k0", "k1", [lowest]), ("k1", "k2", rng.choice((middle, middle[1:]))), ("k2", "k3", [lowest])]
         if rng.random() < 0.6:

@@ -1,0 +1,47 @@
+"""What opens and what closes, against every set of clearances there is; and how a join is told."""
+
+from __future__ import annotations
+
+import itertools
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from graphrag_provenance.rules.joining import join_steps
+from graphrag_provenance.rules.opening import Effect, effect
+from graphrag_provenance.rules.policies import PolicyLattice, lattice
+
+NAMES = ("a", "b", "c", "d")
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> PolicyLattice:
+    names = draw(st.permutations(NAMES).flatmap(lambda all_: st.integers(2, 4).map(lambda n: all_[:n])))
+    return lattice({name: draw(st.lists(st.sampled_from(names[:n]), unique=True)) if n else [] for n, name in enumerate(names)})
+
+
+def sees(order: PolicyLattice, clearances: tuple[str, ...], statements: set[str]) -> bool:
+    return all(order.knows(name) for name in statements) and statements <= order.covers(clearances)
+
+
+@given(orders(), orders(), st.sets(st.sampled_from(NAMES), min_size=1))
+def test_an_edge_opens_iff_some_reader_gains_it(old: PolicyLattice, new: PolicyLattice, statements: set[str]) -> None:
+    before, after = (order.join(statements) if all(map(order.knows, statements)) else () for order in (old, new))
+    common = [name for name in NAMES if old.knows(name) and new.knows(name)]
+    readers = [some for size in range(len(common) + 1) for some in itertools.combinations(common, size)]
+    gained = any(sees(new, one, statements) and not sees(old, one, statements) for one in readers)
+    lost = any(sees(old, one, statements) and not sees(new, one, statements) for one in readers)
+    found = effect(old, before, new, after, rewritten=False)
+    if not before or not after:
+        assert found is (Effect.OPENED if after else Effect.CLOSED if before else Effect.UNCHANGED)
+    else:
+        assert found is (Effect.OPENED if gained else Effect.CLOSED if lost else Effect.UNCHANGED)
+
+
+@given(orders(), st.lists(st.sampled_from(NAMES), max_size=6))
+def test_a_join_told_step_by_step_ends_at_the_join(order: PolicyLattice, statements: list[str]) -> None:
+    steps = join_steps(order, statements)
+    known = [name for name in statements if order.knows(name)]
+    assert (steps[-1].so_far if steps else ()) == order.join(known)
+    assert [step.policy for step in steps] == list(dict.fromkeys(statements))
+    assert all(step.told() for step in steps)
