@@ -21,7 +21,7 @@ from graphrag_provenance.store.counting import Reject
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.entities import EntityItem
 from graphrag_provenance.store.sources import Item
-from graphrag_provenance.store.view import Key
+from graphrag_provenance.store.view import Key, View
 
 _KNOWN = {"document": "source.known_documents", "revision": "source.known_revisions", "chunk": "source.known_chunks",
           "entity": "entity.known", "edge": "edge.known"}
@@ -79,13 +79,13 @@ class Sifted:
     again: dict[Key, int | None]
     """(kind, *key) of the repeated candidates, with the run that changed an edge last."""
 
-def sift(database: Database, candidates: Sequence[Candidate]) -> Sifted:
+def sift(database: Database, view: View, candidates: Sequence[Candidate]) -> Sifted:
     """Split candidates into new ones and repeated ones: one round trip a kind."""
     result = Sifted([], {}, 0, set(), {})
     lists: dict[int, bytes | None] = {}
     changed: dict[int, int | None] = {}
     for kind, name in _KNOWN.items():
-        places = [n for n, c in enumerate(candidates) if c.kind == kind and c.key is not None]
+        places = [n for n, c in enumerate(candidates) if c.kind == kind and c.key is not None and not view.unmet(kind, c.key)]
         if places:
             rows = database.lookup(name, keys=[list(candidates[n].key or ()) for n in places])
             lists |= {places[row["place"]]: row["records"] for row in rows}

@@ -166,7 +166,8 @@ def ingest(
             notify=notify or (lambda _: None))
         rejects = RejectFile(options.rejects or Path(f"{run.run_id}.rejected.jsonl"))
         load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
-                     View(seq=run.seq, completes=run.completes), rejects, progress or (lambda _: None))
+                     View(seq=run.seq, completes=run.completes, virgin=not run.before.get("head_seq")), rejects,
+                     progress or (lambda _: None))
         try:
             with rejects:
                 _run(load)
@@ -208,7 +209,7 @@ def _run(load: _Load) -> None:
 def _patient_collector() -> Iterator[None]:
     """A load makes many short-lived objects and no cycles: at its default pace the cycle collector takes half the time."""
     before = gc.get_threshold()
-    gc.set_threshold(200_000, 20, 100)
+    gc.set_threshold(1_000_000, 20, 100)
     try:
         yield
     finally:
@@ -246,7 +247,7 @@ def _first_pass(load: _Load) -> None:
 
 
 def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> None:
-    sifted = sift(load.database, batch)
+    sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     for kind, count in sifted.repeated.items():
         (load.outcome.entities if kind == "entity" else load.outcome.sources)["unchanged"] += count
@@ -301,7 +302,7 @@ def _edge(load: _Load, line: Line) -> Candidate | None:
 
 
 def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
-    sifted = sift(load.database, batch)
+    sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     unchanged = load.view.leave_edges({key[1:]: changed for key, changed in sifted.again.items()})
     refusals: list[Reject] = []

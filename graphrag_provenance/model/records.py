@@ -263,9 +263,9 @@ class EdgeRecord(Record):
     """Where the edge ends."""
     evidence: Annotated[list[Evidence], Field(min_length=1)]
     """All citations; never a string, never empty, never cut."""
-    access: Access = Field(default_factory=Access)
+    access: Access = Field(default_factory=lambda: _NO_ACCESS)
     """Declared policy and tenant."""
-    scope: Scope = Field(default_factory=Scope)
+    scope: Scope = Field(default_factory=lambda: _EVERYWHERE)
     """Where and when it holds."""
     extracted_by: ExtractedBy | None = None
     """Shorthand for the same statement on each evidence item that has none."""

@@ -61,7 +61,7 @@ class _Work:
 
     @property
     def active(self) -> list[Citation]:
-        return [c for c in (*self.stored, *self.added) if c not in self.retired]
+        return [c for c in (*self.stored, *self.added) if c not in self.retired] if self.retired else [*self.stored, *self.added]
 
 
 def apply_edges(
@@ -158,18 +158,36 @@ def _refusal(work: _Work, edge: Edge, rules: Rules, pending: Pending, foreign: s
 _Said = tuple[tuple[str, ...], tuple[str, ...], bool, bool]
 
 
-def _said(tenant: str, doc: str, chunk_id: str, pending: Pending) -> _Said:
-    """Policy statements and access references about a passage, whether it is current, whether it is declared."""
-    document = pending.get("document", (tenant, split_revision(doc)[0])) or {}
-    revision = pending.get("revision", (tenant, doc)) or {}
-    chunk = pending.get("chunk", (tenant, doc, chunk_id)) or {}
-    return ((*chunk.get("policies", ()), *revision.get("policies", ()), *document.get("policies", ())),
-            (*chunk.get("acl", ()), *revision.get("acl", ())), is_current(doc, document.get("head")), bool(chunk.get("registered")))
+class _Heard:
+    """Policy statements and access references about passages, whether each is current, whether it is declared. Asks once."""
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+        self._revisions: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...], bool]] = {}
+        self._passages: dict[tuple[str, str, str], _Said] = {}
+
+    def of(self, tenant: str, doc: str, chunk_id: str) -> _Said:
+        place = (tenant, doc, chunk_id)
+        said = self._passages.get(place)
+        if said is None:
+            policies, acl, current = self._revisions.get((tenant, doc)) or self._revision(tenant, doc)
+            chunk = self._pending.get("chunk", place) or {}
+            said = self._passages[place] = (
+                (*chunk.get("policies", ()), *policies), (*chunk.get("acl", ()), *acl), current, bool(chunk.get("registered")))
+        return said
+
+    def _revision(self, tenant: str, doc: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        document = self._pending.get("document", (tenant, split_revision(doc)[0])) or {}
+        revision = self._pending.get("revision", (tenant, doc)) or {}
+        said = ((*revision.get("policies", ()), *document.get("policies", ())), tuple(revision.get("acl", ())),
+                is_current(doc, document.get("head")))
+        self._revisions[(tenant, doc)] = said
+        return said
 
 
 def testimony(tenant: str, item: Citation, pending: Pending) -> Testimony:
     """What is said about one citation, from what `pending` knows."""
-    return _testimony(item, _said(tenant, item.doc, item.chunk, pending))
+    return _testimony(item, _Heard(pending).of(tenant, item.doc, item.chunk))
 
 
 def _testimony(item: Citation, said: _Said) -> Testimony:
@@ -183,7 +201,7 @@ def _settle(
     tx: Transaction, seq: int, rules: Rules, pending: Pending, works: dict[Key, _Work], outcome: Outcome, change: MultisetHash
 ) -> None:
     changed: list[_Work] = []
-    passages: dict[Key, _Said] = {}
+    said = _Heard(pending)
     for key, work in works.items():
         tenant = key[0]
         if work.node is None:
@@ -192,12 +210,7 @@ def _settle(
             outcome.edges["unchanged"] += pending.leave_edge(key, work.node)
             continue
         active = work.active
-        heard = []
-        for item in active:
-            place = (tenant, item.doc, item.chunk)
-            if place not in passages:
-                passages[place] = _said(*place, pending)
-            heard.append(_testimony(item, passages[place]))
+        heard = [_testimony(item, said.of(tenant, item.doc, item.chunk)) for item in active]
         derived = verdict(rules.policies, heard, work.node["declared"],
                           declared_stands_in=not rules.require_registered_sources)
         node = with_verdict(work.node, derived)

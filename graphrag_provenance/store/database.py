@@ -77,7 +77,7 @@ class Transaction:
 
     def run(self, name: str, /, *, counted: bool = True, **params: Any) -> list[Row]:
         """Send a stored query and return its rows. `counted`: whether its writes are part of `writes` (run records are not)."""
-        result = self._tx.run(_text(query(name)), params)
+        result = self._tx.run(_text(query(name)), _quiet(params))
         rows = [_native(record) for record in result]
         counters = result.consume().counters
         if not counted:
@@ -138,7 +138,7 @@ class Database:
         """All rows of a stored read query, in a READ session with the database-side timeout."""
         stored = _reading(name)
         work = neo4j.unit_of_work(timeout=self._read_timeout)(
-            lambda tx: [_native(record) for record in tx.run(_text(stored), params)])
+            lambda tx: [_native(record) for record in tx.run(_text(stored), _quiet(params))])
         with errors(self.connection.uri), self._session(Access.READ) as session:
             rows: list[Row] = session.execute_read(work)
             return rows
@@ -147,14 +147,15 @@ class Database:
         """As `read`, for a writer's own look-ups: without the time limit, and seeing what the writer just committed."""
         stored = _reading(name)
         with errors(self.connection.uri), self._session(Access.WRITE) as session:
-            rows: list[Row] = session.execute_read(lambda tx: [_native(record) for record in tx.run(_text(stored), params)])
+            rows: list[Row] = session.execute_read(
+                lambda tx: [_native(record) for record in tx.run(_text(stored), _quiet(params))])
             return rows
 
     def stream(self, name: str, /, **params: Any) -> Iterator[Row]:
         """Rows of a stored read query as they arrive, without the timeout (whole-store checks and exports)."""
         stored = _reading(name)
         with errors(self.connection.uri), self._session(Access.READ) as session:
-            for record in session.run(_text(stored), params):
+            for record in session.run(_text(stored), _quiet(params)):
                 yield _native(record)
 
     def write(self, work: Callable[[Transaction], T], *, metadata: Mapping[str, str] | None = None) -> tuple[T, Writes]:
@@ -211,6 +212,18 @@ def _value(value: Any) -> Any:
     if isinstance(value, list):
         return [_value(item) for item in value] if value and not isinstance(value[0], str | int | float) else value
     return value
+
+
+class _Rows(list[Any]):
+    """A list parameter that does not print its content: the driver formats every parameter of every statement for its own log,
+    even when nobody listens, which costs more than sending them."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows>"
+
+
+def _quiet(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: _Rows(value) if isinstance(value, list) else value for name, value in params.items()}
 
 
 def _literal(text: str) -> Any:

@@ -27,12 +27,16 @@ _QUERY: dict[Kind, str] = {
     "document": "source.documents", "revision": "source.revisions", "chunk": "source.chunks", "entity": "entity.entities",
 }
 
+_MET = 1_000_000
+
 
 class View:
     """Nodes by kind and key. Safe to share between the threads of one run."""
 
-    def __init__(self, *, seq: int = 0, completes: frozenset[int] = frozenset(), dry: bool = False, limit: int = 100_000) -> None:
+    def __init__(self, *, seq: int = 0, completes: frozenset[int] = frozenset(), dry: bool = False, limit: int = 100_000,
+                 virgin: bool = False) -> None:
         self.dry = dry
+        self._met: set[int] | None = set() if virgin else None
         self.seq = seq
         self.completes = completes
         self._limit = limit
@@ -44,6 +48,18 @@ class View:
         self._nodes: dict[Kind, OrderedDict[Key, Node]] = {kind: OrderedDict() for kind in _QUERY}
         self._candidates: dict[Key, dict[str, Candidate]] = {}
         self.planned: dict[Key, tuple[Node, list[Any]]] = {}
+
+    def unmet(self, kind: str, key: Key) -> bool:
+        """Whether the store surely has no record of that kind and key: the store was empty when the run began, and the run has not met
+        the key. Meets it. Remembers a million hashes; from then on, and where two hashes are equal, it says no: look it up."""
+        if self._met is None or len(self._met) >= _MET:
+            self._met = None
+            return False
+        mark = hash((kind, key))
+        if mark in self._met:
+            return False
+        self._met.add(mark)
+        return True
 
     def get(self, tx: Transaction, kind: Kind, keys: Iterable[Key]) -> dict[Key, Node]:
         """The nodes that exist, by key: one round trip for all that are not remembered."""
