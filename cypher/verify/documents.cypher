@@ -4,4 +4,4 @@
 // returns node, revisions
 MATCH (d:Document)
 RETURN properties(d) AS node, [(d)-[:HAS_REVISION]->(r:Revision) |
-  r {.tenant, .doc, .effective_at, .supersedes, .registered, arrival: coalesce(r.arrival, r.since)}] AS revisions
+  r {.tenant, .doc, .effective_at, .supersedes, .registered, .complete, arrival: coalesce(r.arrival, r.since)}] AS revisions

@@ -6,4 +6,4 @@ UNWIND $keys AS key
 MATCH (c:Chunk {tenant: key[0], doc: key[1], chunk: key[2]})
 RETURN key, c {.policies, .acl, .registered} AS chunk,
   [(c)<-[:HAS_CHUNK]-(r:Revision)<-[:HAS_REVISION]-(d:Document) |
-    {revision: r {.tenant, .doc, .policies, .acl}, document: d {.tenant, .doc_id, .policies, .head}}] AS parents
+    {revision: r {.tenant, .doc, .policies, .acl, .registered}, document: d {.tenant, .doc_id, .policies, .head, .line, .whole, .tombstones}}] AS parents

@@ -12,10 +12,10 @@ from typing import Any
 
 from graphrag_provenance.ingest.sources import Line
 from graphrag_provenance.ingest.validate import parse_record, record_key, tenant_of
-from graphrag_provenance.model.records import EdgeRecord, EntityRecord, TombstoneRecord
+from graphrag_provenance.model.records import EdgeRecord, EntityRecord
 from graphrag_provenance.rules.edges import Edge, edge_from_record
 from graphrag_provenance.rules.fingerprints import fingerprint, holds
-from graphrag_provenance.rules.rejects import Refused, RejectCode
+from graphrag_provenance.rules.rejects import Refused
 from graphrag_provenance.rules.relations import Relation, check_edge
 from graphrag_provenance.store.counting import Reject
 from graphrag_provenance.store.database import Database
@@ -115,8 +115,7 @@ def to_source(one: Candidate, reading: Reading) -> Item | EntityItem:
     tenant = tenant_of(record, reading.tenant)
     if isinstance(record, EntityRecord):
         return EntityItem(record, tenant, one.fingerprint)
-    if isinstance(record, TombstoneRecord | EdgeRecord):
-        raise Refused(RejectCode.UNSUPPORTED_KIND, f"this version does not load {one.kind} records")
+    assert not isinstance(record, EdgeRecord)  # the second pass takes those
     return Item(record, tenant, one.line.file, one.line.number, one.line.data, one.fingerprint)
 
 def rejected(line: Line, refused: Refused) -> Reject:

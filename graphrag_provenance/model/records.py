@@ -405,6 +405,12 @@ class TombstoneRecord(Record):
     deleted_in_revision: RevisionId
     """The revision in which it is gone."""
 
+    @model_validator(mode="after")
+    def _same_document(self) -> TombstoneRecord:
+        if split_revision(self.deleted_in_revision)[0] != self.doc_id:
+            raise ValueError(f"deleted_in_revision {self.deleted_in_revision!r} is a revision of another document")
+        return self
+
 
 AnyRecord = EdgeRecord | DocumentRecord | RevisionRecord | ChunkRecord | EntityRecord | TombstoneRecord
 RECORD_KINDS: dict[str, type[Record]] = {

@@ -45,6 +45,8 @@ class Invariant(StrEnum):
     """5: a change names no run, or one that does not exist."""
     EVIDENCE_INTERVAL = "evidence-interval"
     """5: evidence ends before it begins, or the same evidence is active twice at one time."""
+    EVIDENCE_FORCE = "evidence-force"
+    """1: evidence is active that a complete revision replaced or a tombstone removed."""
     RUN_SEQUENCE = "run-sequence"
     """5: runs are not numbered 1, 2, 3 … without a gap, or one before the last has not ended."""
     RUN_DIGEST = "run-digest"

@@ -51,8 +51,6 @@ class RejectCode(StrEnum):
     """Two fields of a revision that must agree do not (the message names the pair)."""
     FUTURE_DATE = "future-date"
     """`effective_at` or `ingested_at` lies in the future: the state cannot be in force, or the clock is wrong."""
-    UNSUPPORTED_KIND = "unsupported-kind"
-    """A legal record kind that this version does not load yet."""
 
 
 class Refused(Exception):

@@ -14,9 +14,9 @@ from typing import Any
 
 from graphrag_provenance.model.identifiers import check_entity_type, normalise_entity_id, point_id, split_revision
 from graphrag_provenance.rules.digests import EMPTY_SUM, graph_hash, run_digest
-from graphrag_provenance.rules.heads import Candidate, head
+from graphrag_provenance.rules.heads import Candidate, document_succession, succession
 from graphrag_provenance.rules.invariants import Invariant
-from graphrag_provenance.rules.statements import node_digest
+from graphrag_provenance.rules.statements import counts, node_digest
 
 Node = Mapping[str, Any]
 Say = Callable[[Invariant, str], None]
@@ -39,10 +39,16 @@ def check_document(say: Say, node: Node, revisions: Iterable[Node]) -> bytes | N
         if revision["tenant"] != node["tenant"]:
             say(Invariant.TENANT, "a document has a revision of another tenant")
         if revision["registered"]:
-            candidates.append(Candidate(revision["doc"], revision["effective_at"], revision["supersedes"], revision["arrival"]))
-    if node.get("head") != head(candidates):
+            candidates.append(Candidate(
+                revision["doc"], revision["effective_at"], revision["supersedes"], revision["arrival"], revision["complete"]))
+    derived = document_succession(succession(candidates))
+    if node.get("head") != derived["head"]:
         say(Invariant.HEAD, "the head is not that of the declared revisions")
-    return _counted(say, "document", node, node["registered"])
+    elif any(node.get(name) != value for name, value in derived.items()):
+        say(Invariant.HEAD, "line or whole of a document is not that of its declared revisions")
+    if not isinstance(node["registered"], bool):
+        raise TypeError("a flag is not true or false")
+    return _counted(say, "document", node, counts(node))
 
 
 def check_revision(say: Say, node: Node, parents: Sequence[Sequence[Any]]) -> bytes | None:

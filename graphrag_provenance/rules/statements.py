@@ -17,8 +17,9 @@ from typing import Any
 
 from graphrag_provenance.model.identifiers import canonical_json, normalise_entity_id, point_id, split_revision
 from graphrag_provenance.model.instants import format_instant
-from graphrag_provenance.model.records import AclRef, ChunkRecord, DocumentRecord, EntityRecord, RevisionRecord
+from graphrag_provenance.model.records import AclRef, ChunkRecord, DocumentRecord, EntityRecord, RevisionRecord, TombstoneRecord
 from graphrag_provenance.rules.digests import record_digest
+from graphrag_provenance.rules.heads import tombstone
 from graphrag_provenance.rules.rejects import Refused, RejectCode
 
 Node = dict[str, Any]
@@ -142,6 +143,12 @@ def merge_chunk(old: Node | None, tenant: str, record: ChunkRecord, seq: int) ->
     }
 
 
+def merge_tombstone(old: Node | None, tenant: str, record: TombstoneRecord, seq: int) -> Node:
+    """A tombstone into the node of its document."""
+    base = old or {"tenant": tenant, "doc_id": record.doc_id, "registered": False, "policies": [], "since": seq}
+    return {**base, "tombstones": union(base.get("tombstones"), tombstone(record.chunk, record.deleted_in_revision))}
+
+
 def merge_entity(old: Node | None, tenant: str, record: EntityRecord, seq: int) -> Node:
     """An entity record into its node: names accumulate, the least one is shown."""
     entity_id = normalise_entity_id(record.id)
@@ -180,13 +187,18 @@ def check_revision(record: RevisionRecord, now: datetime) -> None:
 
 
 _CONTENT = {
-    "document": ("tenant", "doc_id", "title", "source_type", "policies", "attributes", "head"),
+    "document": ("tenant", "doc_id", "title", "source_type", "policies", "attributes", "head", "tombstones"),
     "revision": ("tenant", "doc", "effective_at", "supersedes", "source_url", "acl", "policies", "content_sha256",
                  "ingested_at", "complete"),
     "chunk": ("tenant", "doc", "chunk", "section_path", "ordinal", "content_sha256", "has_text", "chunker_version", "acl", "policies"),
     "entity": ("tenant", "type", "id", "names", "policies", "attributes"),
     "alias": ("tenant", "type", "id", "alias", "method", "linker", "linker_version"),
 }
+
+
+def counts(node: Mapping[str, Any]) -> bool:
+    """Whether a document, revision or chunk is part of the graph hash: once a record is about it."""
+    return bool(node["registered"]) or bool(node.get("tombstones"))
 
 
 def node_digest(kind: str, node: Node) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrag_provenance.model.identifiers import relationship_type, split_revision
 from graphrag_provenance.rules.digests import MultisetHash
@@ -27,13 +27,13 @@ from graphrag_provenance.rules.edges import (
     with_verdict,
 )
 from graphrag_provenance.rules.fingerprints import noted
-from graphrag_provenance.rules.heads import is_current
 from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.rules.publication import State, Testimony, overruled, verdict
 from graphrag_provenance.rules.rejects import RejectCode
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
 from graphrag_provenance.store.entities import add_aliases, ensure_entities, original_alias
+from graphrag_provenance.store.passages import Passages, testimony
 from graphrag_provenance.store.view import Key, Pending, differ
 
 PUBLISHED, WITHHELD, RETRACTED = State.PUBLISHED.value, State.WITHHELD.value, State.RETRACTED.value
@@ -47,21 +47,35 @@ class Rules:
     require_registered_sources: bool = False
 
 
+class Interval(NamedTuple):
+    """One stored evidence item: the relationship, the run that wrote it, the run that ended it (None: active)."""
+
+    id: str
+    since: int
+    until: int | None
+
+
 @dataclass(slots=True)
 class _Work:
     """One edge inside a transaction: as stored, as it will be."""
 
     old: Node | None
-    stored: dict[Citation, None]
+    stored: dict[Citation, Interval | None]
+    """Evidence that the store has, active or dormant; None for a new edge of a dry run."""
     node: Node | None
     added: dict[Citation, None] = field(default_factory=dict)
-    retired: dict[Citation, None] = field(default_factory=dict)
+    active: list[Citation] = field(default_factory=list)
+    """Evidence in force after this transaction."""
+    retired: list[Citation] = field(default_factory=list)
+    """Stored evidence that was active and is no longer in force."""
+    revived: list[Citation] = field(default_factory=list)
+    """Stored evidence that was dormant and is in force again."""
     restated: bool = False
     originals: dict[str, Node] = field(default_factory=dict)
 
     @property
-    def active(self) -> list[Citation]:
-        return [c for c in (*self.stored, *self.added) if c not in self.retired] if self.retired else [*self.stored, *self.added]
+    def moved(self) -> bool:
+        return bool(self.added or self.retired or self.revived)
 
 
 def apply_edges(
@@ -115,12 +129,13 @@ def _read(tx: Transaction, pending: Pending, keys: Mapping[Key, None]) -> dict[K
     works: dict[Key, _Work] = {}
     for row in tx.run("edge.assertions", keys=[list(key) for key in keys]):
         node = pending.view.together("edge", (row["node"]["tenant"], row["node"]["edge_id"]), row["node"])
-        stored = {stored_citation(item): None for item in row["evidence"]}
+        stored: dict[Citation, Interval | None] = {
+            stored_citation(item): Interval(item["id"], item["since"], item.get("until")) for item in row["evidence"]}
         works[(node["tenant"], node["edge_id"])] = _Work(node, stored, node)
     for key in keys:
         planned = pending.planned_edge(key)
         if planned is not None:
-            works[key] = _Work(planned[0], dict.fromkeys(planned[1]), planned[0])
+            works[key] = _Work(planned[0], dict(planned[1]), planned[0])
     return works
 
 
@@ -155,68 +170,25 @@ def _refusal(work: _Work, edge: Edge, rules: Rules, pending: Pending, foreign: s
     return None
 
 
-_Said = tuple[tuple[str, ...], tuple[str, ...], bool, bool]
-
-
-class _Heard:
-    """Policy statements and access references about passages, whether each is current, whether it is declared. Asks once."""
-
-    def __init__(self, pending: Pending) -> None:
-        self._pending = pending
-        self._revisions: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...], bool]] = {}
-        self._passages: dict[tuple[str, str, str], _Said] = {}
-
-    def of(self, tenant: str, doc: str, chunk_id: str) -> _Said:
-        place = (tenant, doc, chunk_id)
-        said = self._passages.get(place)
-        if said is None:
-            policies, acl, current = self._revisions.get((tenant, doc)) or self._revision(tenant, doc)
-            chunk = self._pending.get("chunk", place) or {}
-            said = self._passages[place] = (
-                (*chunk.get("policies", ()), *policies), (*chunk.get("acl", ()), *acl), current, bool(chunk.get("registered")))
-        return said
-
-    def _revision(self, tenant: str, doc: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-        document = self._pending.get("document", (tenant, split_revision(doc)[0])) or {}
-        revision = self._pending.get("revision", (tenant, doc)) or {}
-        said = ((*revision.get("policies", ()), *document.get("policies", ())), tuple(revision.get("acl", ())),
-                is_current(doc, document.get("head")))
-        self._revisions[(tenant, doc)] = said
-        return said
-
-
-def testimony(tenant: str, item: Citation, pending: Pending) -> Testimony:
-    """What is said about one citation, from what `pending` knows."""
-    return _testimony(item, _Heard(pending).of(tenant, item.doc, item.chunk))
-
-
-def _testimony(item: Citation, said: _Said) -> Testimony:
-    """What is said about one citation by itself, its chunk, its revision and its document."""
-    statements, acl, current, registered = said
-    return Testimony(item.polarity, statements if item.policy is None else (item.policy, *statements),
-                     acl if item.acl is None else (item.acl, *acl), item.confidence, current, registered)
-
-
 def _settle(
     tx: Transaction, seq: int, rules: Rules, pending: Pending, works: dict[Key, _Work], outcome: Outcome, change: MultisetHash
 ) -> None:
     changed: list[_Work] = []
-    said = _Heard(pending)
+    said = Passages(pending)
     for key, work in works.items():
         tenant = key[0]
         if work.node is None:
             continue
-        if not (work.restated or work.added or work.retired):
+        if not (work.restated or work.added):
             outcome.edges["unchanged"] += pending.leave_edge(key, work.node)
             continue
-        active = work.active
-        heard = [_testimony(item, said.of(tenant, item.doc, item.chunk)) for item in active]
+        heard = _weigh(work, said, tenant)
         derived = verdict(rules.policies, heard, work.node["declared"],
                           declared_stands_in=not rules.require_registered_sources)
         node = with_verdict(work.node, derived)
-        digest = assertion_digest(node, active)
+        digest = assertion_digest(node, work.active)
         old_digest = None if work.old is None else work.old.get("digest")
-        if digest == old_digest and work.old is not None and not (work.added or work.retired):
+        if digest == old_digest and work.old is not None and not work.moved:
             outcome.edges["unchanged"] += pending.leave_edge(key, work.old)
             continue
         if old_digest is not None:
@@ -227,6 +199,7 @@ def _settle(
         node["changed"] = seq
         work.node = node
         outcome.edges["unchanged"] -= pending.change_edge(key)
+        outcome.evidence["retired"] += len(work.retired)
         _count(work, rules.policies, seq, outcome)
         changed.append(work)
     new = [work.node for work in changed if work.old is None and work.node is not None]
@@ -237,7 +210,30 @@ def _settle(
     if changed and not pending.dry:
         _write(tx, seq, pending, changed)
     for work in changed:
-        pending.remember_edge((work.node or {})["tenant"], (work.node or {})["edge_id"], work.node, work.active)
+        pending.remember_edge((work.node or {})["tenant"], (work.node or {})["edge_id"], work.node, _planned(work, seq))
+
+
+def _weigh(work: _Work, said: Passages, tenant: str) -> list[Testimony]:
+    """Sort the evidence of an edge into what is in force and what is not; returns what is said about the former."""
+    heard: list[Testimony] = []
+    work.active, work.retired, work.revived = [], [], []
+    for item in (*work.stored, *work.added):
+        about = said.of(tenant, item.doc, item.chunk)
+        stood = work.stored.get(item)
+        if about.in_force:
+            work.active.append(item)
+            heard.append(testimony(item, about))
+            if stood is not None and stood.until is not None:
+                work.revived.append(item)
+        elif stood is not None and stood.until is None:
+            work.retired.append(item)
+    return heard
+
+
+def _planned(work: _Work, seq: int) -> dict[Citation, Interval]:
+    """What the evidence of an edge would be after a dry run."""
+    active = set(work.active)
+    return {item: Interval("", seq, None if item in active else seq) for item in (*work.stored, *work.added)}
 
 
 def _count(work: _Work, policies: PolicyLattice, seq: int, outcome: Outcome) -> None:
@@ -257,16 +253,18 @@ def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) 
     placeholders = _placeholders(works, pending, seq)
     if placeholders:
         tx.run("source.merge_placeholders", rows=placeholders)
+    moved: list[dict[str, Any]] = []
     created, updated, evidence, withdrawn, published, marked, cleared = [], [], [], [], [], [], []
     for work in works:
         node = work.node or {}
         key = [node["tenant"], node["edge_id"]]
         if work.old is None:
-            created.append({"props": node, "evidence": [[i.doc, i.chunk, i.properties() | {"since": seq}] for i in work.added]})
+            created.append({"props": node, "evidence": [[i.doc, i.chunk, i.properties() | _span(i, work, seq)] for i in work.added]})
         else:
             updated.append({"props": node})
             evidence += [{"tenant": key[0], "edge_id": key[1], "doc": i.doc, "chunk": i.chunk,
-                          "props": i.properties() | {"since": seq}} for i in work.added]
+                          "props": i.properties() | _span(i, work, seq)} for i in work.added]
+            evidence += _moves(work, seq, moved)
             if work.old["state"] == PUBLISHED:
                 withdrawn.append([*_ends(node), key[1]])
             if work.old["state"] == WITHHELD and node["state"] != WITHHELD:
@@ -275,13 +273,38 @@ def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) 
             published.append([*_ends(node), relationship_type(node["relation"]), relationship_properties(node, work.active)])
         elif node["state"] == WITHHELD and (work.old is None or work.old["state"] != WITHHELD):
             marked.append(key)
-    for name, rows in (("edge.create", created), ("edge.update", updated), ("edge.add_evidence", evidence),
+    for name, rows in (("edge.create", created), ("edge.update", updated), ("edge.move_evidence", moved), ("edge.add_evidence", evidence),
                        ("edge.withdraw", withdrawn), ("edge.publish", published)):
         if rows:
             tx.run(name, rows=rows)
     for name, keys in (("edge.mark_withheld", marked), ("edge.clear_withheld", cleared)):
         if keys:
             tx.run(name, keys=keys)
+
+
+def _span(item: Citation, work: _Work, seq: int) -> dict[str, Any]:
+    """From when to when a new evidence item counts: what is not in force on arrival never did."""
+    return {"since": seq} if item in work.active else {"since": seq, "until": seq, "dormant": True}
+
+
+def _moves(work: _Work, seq: int, moved: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Intervals that end or are opened again, into `moved`; returns those that begin anew, with the same content."""
+    begun: list[dict[str, Any]] = []
+    node = work.node or {}
+    for item in work.retired:
+        stood = work.stored[item]
+        assert stood is not None
+        moved.append({"id": stood.id, "since": stood.since, "until": seq, "dormant": True})
+    for item in work.revived:
+        stood = work.stored[item]
+        assert stood is not None
+        if stood.until in (stood.since, seq):  # it never ended before this run, or never began
+            moved.append({"id": stood.id, "since": seq if stood.until == stood.since else stood.since, "until": None, "dormant": None})
+        else:
+            moved.append({"id": stood.id, "since": stood.since, "until": stood.until, "dormant": None})
+            begun.append({"tenant": node["tenant"], "edge_id": node["edge_id"], "doc": item.doc, "chunk": item.chunk,
+                          "props": item.properties() | {"since": seq}})
+    return begun
 
 
 def _end_keys(node: Node) -> tuple[Key, Key]:

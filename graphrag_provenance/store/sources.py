@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from graphrag_provenance.model.identifiers import split_revision
-from graphrag_provenance.model.records import ChunkRecord, DocumentRecord, RevisionRecord
+from graphrag_provenance.model.records import ChunkRecord, DocumentRecord, RevisionRecord, TombstoneRecord
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.fingerprints import noted
-from graphrag_provenance.rules.heads import Candidate, head
+from graphrag_provenance.rules.heads import Candidate, document_succession, succession
 from graphrag_provenance.rules.rejects import Refused
-from graphrag_provenance.rules.statements import merge_chunk, merge_document, merge_revision, node_digest
+from graphrag_provenance.rules.statements import counts, merge_chunk, merge_document, merge_revision, merge_tombstone, node_digest
 from graphrag_provenance.store.assertions import Rules, reevaluate
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
 from graphrag_provenance.store.view import Key, Kind, Pending, View, changes
 
-SourceRecord = DocumentRecord | RevisionRecord | ChunkRecord
+SourceRecord = DocumentRecord | RevisionRecord | ChunkRecord | TombstoneRecord
 _SOURCES: tuple[Kind, ...] = ("document", "revision", "chunk")
 
 
@@ -57,13 +57,14 @@ def apply_sources(tx: Transaction, seq: int, rules: Rules, view: View, items: Se
         try:
             kind, key = _merge(pending, seq, item, now)
             touched[kind].add(key)
-            pending.restate(kind, key)
+            if not isinstance(item.record, TombstoneRecord):  # accumulates, and restates nothing
+                pending.restate(kind, key)
         except Refused as refused:
             outcome.rejects.append(Reject(item.file, item.line, refused.code, refused.message, item.raw))
     moved = _heads(tx, pending, touched["revision"], view)
     _digests(pending, change)
     for kind in _SOURCES:
-        new = {key for key in touched[kind] if not _was_registered(pending, kind, key)}
+        new = {key for key in touched[kind] if pending.new[kind][key]["registered"] and not _was_registered(pending, kind, key)}
         altered = {key for key, _, _ in pending.changed(kind)} & touched[kind] - new
         outcome.sources.update(created=len(new), updated=len(altered), unchanged=len(touched[kind] - new - altered))
     edges = _affected(tx, pending, moved)
@@ -81,7 +82,7 @@ def _was_registered(pending: Pending, kind: Kind, key: Key) -> bool:
 def _load(tx: Transaction, pending: Pending, items: Sequence[Item]) -> None:
     keys: dict[Kind, list[Key]] = {kind: [] for kind in _SOURCES}
     for item in items:
-        if isinstance(item.record, DocumentRecord):
+        if isinstance(item.record, DocumentRecord | TombstoneRecord):
             keys["document"].append((item.tenant, item.record.doc_id))
             continue
         keys["document"].append((item.tenant, split_revision(item.record.doc)[0]))
@@ -99,6 +100,10 @@ def _merge(pending: Pending, seq: int, item: Item, now: datetime) -> tuple[Kind,
         key = (tenant, record.doc_id)
         old = pending.get("document", key)
         pending.set("document", key, noted(old, merge_document(old, tenant, record, seq), item.fingerprint))
+        return "document", key
+    if isinstance(record, TombstoneRecord):
+        key = (tenant, record.doc_id)
+        pending.set("document", key, merge_tombstone(pending.get("document", key), tenant, record, seq))
         return "document", key
     doc_id, version = split_revision(record.doc)
     if isinstance(record, RevisionRecord):
@@ -128,7 +133,7 @@ def _imply_document(pending: Pending, tenant: str, doc_id: str, seq: int) -> Non
 
 
 def _heads(tx: Transaction, pending: Pending, revisions: set[Key], view: View) -> set[Key]:
-    """Set the head of every document with a touched revision. Returns the known documents whose head moved."""
+    """Set the succession of every document with a touched revision. Returns the known documents whose succession changed."""
     documents = {(tenant, split_revision(doc)[0]) for tenant, doc in revisions}
     if not documents:
         return set()
@@ -136,22 +141,24 @@ def _heads(tx: Transaction, pending: Pending, revisions: set[Key], view: View) -
     existing = [list(key) for key in documents if key in pending.old["document"]]
     if existing:
         for row in tx.run("source.head_candidates", keys=existing):
-            candidate = Candidate(row["doc"], row["effective_at"], row["supersedes"], row["arrival"])
+            candidate = Candidate(row["doc"], row["effective_at"], row["supersedes"], row["arrival"], row["complete"])
             known[tuple(row["key"])][candidate.doc] = candidate
     for tenant, doc in revisions:
         node = pending.get("revision", (tenant, doc))
         if node is not None and node["registered"]:
             arrival = node["arrival" if "arrival" in node else "since"]
-            known[(tenant, node["doc_id"])][doc] = Candidate(doc, node["effective_at"], node.get("supersedes"), arrival)
+            known[(tenant, node["doc_id"])][doc] = Candidate(
+                doc, node["effective_at"], node.get("supersedes"), arrival, node["complete"])
     moved: set[Key] = set()
     for key, candidates in known.items():
         view.remember_candidates(key, candidates)
         document = pending.get("document", key)
-        new_head = head(candidates.values())
-        if document is not None and new_head is not None and document.get("head") != new_head:
+        derived = document_succession(succession(candidates.values()))
+        if document is not None and any(document.get(name) != value for name, value in derived.items()):
             if key in pending.old["document"]:
                 moved.add(key)
-            pending.set("document", key, {**document, "head": new_head})
+            kept = {name: value for name, value in document.items() if name not in derived}
+            pending.set("document", key, kept | {name: value for name, value in derived.items() if value is not None})
     return moved
 
 
@@ -159,7 +166,7 @@ def _digests(pending: Pending, change: MultisetHash) -> None:
     for kind in _SOURCES:
         for key, node in list(pending.new[kind].items()):
             old = pending.old[kind].get(key, {}).get("digest")
-            if not node["registered"]:
+            if not counts(node):
                 continue
             digest = node_digest(kind, node)
             if digest == old:
@@ -172,7 +179,7 @@ def _digests(pending: Pending, change: MultisetHash) -> None:
 
 def _affected(tx: Transaction, pending: Pending, moved: set[Key]) -> list[Key]:
     """The edges that must be evaluated anew: what is said about their evidence, or its currency, changed."""
-    said = ("policies", "acl", "registered")
+    said = ("policies", "acl", "registered", "tombstones")
     edges: dict[Key, None] = {}
     for kind, name in (("document", "edge.citing_documents"), ("revision", "edge.citing_revisions"), ("chunk", "edge.citing_chunks")):
         keys = [key for key, old, new in pending.changed(kind) if any(old.get(p) != new.get(p) for p in said)]  # type: ignore[arg-type]

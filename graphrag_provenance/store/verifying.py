@@ -18,8 +18,8 @@ from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.rules.publication import State, verdict
 from graphrag_provenance.rules.reconciling import fact
 from graphrag_provenance.rules.soundness import Say, check_runs_named
-from graphrag_provenance.store.assertions import testimony
 from graphrag_provenance.store.database import Database, Row
+from graphrag_provenance.store.passages import heard
 from graphrag_provenance.store.view import Key, Kind, Pending, View
 
 _DERIVED = ("state", "reasons", "policies", "acl", "confidence", "current", "disputed", "registered")
@@ -135,7 +135,7 @@ class EdgeChecks:
         since, until = properties["since"], properties.get("until", _OPEN)
         if since not in self._runs or (until != _OPEN and until not in self._runs):
             say(Invariant.UNKNOWN_RUN, "evidence begins or ends with a run that does not exist")
-        if until <= since:
+        if until < since or (until == since and not properties.get("dormant")):
             say(Invariant.EVIDENCE_INTERVAL, "evidence ends before it begins")
         return since, until
 
@@ -145,9 +145,12 @@ class EdgeChecks:
                 say(Invariant.EDGE_WITHOUT_SUPPORT, "published without active evidence that supports it")
             if self._orders and not all(any(order.knows(name) for order in self._orders) for name in node["policies"]):
                 say(Invariant.UNKNOWN_POLICY, "published under a policy that the store does not know")
+        about = [heard(tenant, item, self._passages.said) for item in active]
+        spoken = [one for one, _ in about]
+        if not all(in_force for _, in_force in about):
+            say(Invariant.EVIDENCE_FORCE, "evidence is active that a complete revision replaced or a tombstone removed")
         if not self._orders:
             return
-        spoken = [testimony(tenant, item, self._passages.said) for item in active]
         wrong: list[str] = []
         # Whether the edge's own policy may stand in is a setting of the run that wrote it, and is not stored: either will do.
         for order, stands_in in product(self._orders, (True, False)):

@@ -47,7 +47,7 @@ class View:
         self._lock = threading.Lock()
         self._nodes: dict[Kind, OrderedDict[Key, Node]] = {kind: OrderedDict() for kind in _QUERY}
         self._candidates: dict[Key, dict[str, Candidate]] = {}
-        self.planned: dict[Key, tuple[Node, list[Any]]] = {}
+        self.planned: dict[Key, tuple[Node, dict[Any, Any]]] = {}
 
     def unmet(self, kind: str, key: Key) -> bool:
         """Whether the store surely has no record of that kind and key: the store was empty when the run began, and the run has not met
@@ -220,12 +220,12 @@ class Pending:
         self._changed.add(key)
         return key in self._view.unchanged
 
-    def remember_edge(self, tenant: str, edge_id: str, node: Node | None, citations: list[Any]) -> None:
+    def remember_edge(self, tenant: str, edge_id: str, node: Node | None, evidence: dict[Any, Any]) -> None:
         """Dry run only: the state an edge would have."""
         if self.dry and node is not None:
-            self._view.planned[(tenant, edge_id)] = (node, citations)
+            self._view.planned[(tenant, edge_id)] = (node, evidence)
 
-    def planned_edge(self, key: Key) -> tuple[Node, list[Any]] | None:
+    def planned_edge(self, key: Key) -> tuple[Node, dict[Any, Any]] | None:
         """What `remember_edge` was given."""
         return self._view.planned.get(key)
 

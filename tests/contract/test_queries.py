@@ -51,7 +51,8 @@ class Operator:
 
     def seeks(self) -> bool:
         """Whether it finds nodes or relationships through an index."""
-        return "IndexSeek" in self.name or self.name == "MergeUniqueNode" or "db.index.fulltext" in self.details
+        return any(how in self.name for how in ("IndexSeek", "ElementIdSeek")) or (
+            self.name == "MergeUniqueNode" or "db.index.fulltext" in self.details)
 
 
 @dataclass(frozen=True)
