@@ -33,7 +33,7 @@ Cypher = Callable[..., list[dict[str, Any]]]
 
 MAY_WIPE = "GPROV_TEST_MAY_WIPE"
 OUR_LABELS = [
-    "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Revision", "Run", "Store", "Withheld",
+    "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Past", "Revision", "Run", "Store", "Withheld",
 ]
 
 

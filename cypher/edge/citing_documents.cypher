@@ -4,5 +4,5 @@
 // returns tenant, edge_id
 UNWIND $keys AS key
 MATCH (:Document {tenant: key[0], doc_id: key[1]})-[:HAS_REVISION]->(:Revision)-[:HAS_CHUNK]->(:Chunk)<-[v:EVIDENCED_BY]-(a:Assertion)
-WHERE v.until IS NULL OR v.dormant
+WHERE v.dropped IS NULL
 RETURN DISTINCT a.tenant AS tenant, a.edge_id AS edge_id

@@ -4,5 +4,5 @@
 // returns tenant, edge_id
 UNWIND $keys AS key
 MATCH (:Revision {tenant: key[0], doc: key[1]})-[:HAS_CHUNK]->(:Chunk)<-[v:EVIDENCED_BY]-(a:Assertion)
-WHERE v.until IS NULL OR v.dormant
+WHERE v.dropped IS NULL
 RETURN DISTINCT a.tenant AS tenant, a.edge_id AS edge_id

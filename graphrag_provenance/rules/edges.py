@@ -130,8 +130,10 @@ def merge_edge(old: Node | None, edge: Edge, seq: int) -> Node:
     return {**base, **stated, "relation": min(base["relation"], edge.identity.relation), "declared": declared}
 
 
-_STATED = ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id", "environment", "region",
-           "valid_from", "valid_to", "declared", "attributes", "since", "stated", "records")
+IDENTITY = ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id", "environment", "region",
+            "valid_from", "valid_to", "since")
+"""What of an assertion no record can take back."""
+_STATED = (*IDENTITY, "declared", "attributes", "stated", "records")
 
 
 def with_verdict(node: Node, verdict: Verdict) -> Node:

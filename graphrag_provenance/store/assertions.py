@@ -33,6 +33,7 @@ from graphrag_provenance.rules.rejects import RejectCode
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
 from graphrag_provenance.store.entities import add_aliases, ensure_entities, original_alias
+from graphrag_provenance.store.history import keep
 from graphrag_provenance.store.passages import Passages, testimony
 from graphrag_provenance.store.view import Key, Pending, differ
 
@@ -273,6 +274,7 @@ def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) 
             published.append([*_ends(node), relationship_type(node["relation"]), relationship_properties(node, work.active)])
         elif node["state"] == WITHHELD and (work.old is None or work.old["state"] != WITHHELD):
             marked.append(key)
+    keep(tx, seq, "assertion", (work.old for work in works if work.old is not None))
     for name, rows in (("edge.create", created), ("edge.update", updated), ("edge.move_evidence", moved), ("edge.add_evidence", evidence),
                        ("edge.withdraw", withdrawn), ("edge.publish", published)):
         if rows:
@@ -284,7 +286,7 @@ def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) 
 
 def _span(item: Citation, work: _Work, seq: int) -> dict[str, Any]:
     """From when to when a new evidence item counts: what is not in force on arrival never did."""
-    return {"since": seq} if item in work.active else {"since": seq, "until": seq, "dormant": True}
+    return {"since": seq} if item in work.active else {"since": seq, "until": seq}
 
 
 def _moves(work: _Work, seq: int, moved: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -294,14 +296,14 @@ def _moves(work: _Work, seq: int, moved: list[dict[str, Any]]) -> list[dict[str,
     for item in work.retired:
         stood = work.stored[item]
         assert stood is not None
-        moved.append({"id": stood.id, "since": stood.since, "until": seq, "dormant": True})
+        moved.append({"id": stood.id, "since": stood.since, "until": seq, "dropped": None})
     for item in work.revived:
         stood = work.stored[item]
         assert stood is not None
-        if stood.until in (stood.since, seq):  # it never ended before this run, or never began
-            moved.append({"id": stood.id, "since": seq if stood.until == stood.since else stood.since, "until": None, "dormant": None})
+        if stood.until == seq:  # it ended in this very run
+            moved.append({"id": stood.id, "since": stood.since, "until": None, "dropped": None})
         else:
-            moved.append({"id": stood.id, "since": stood.since, "until": stood.until, "dormant": None})
+            moved.append({"id": stood.id, "since": stood.since, "until": stood.until, "dropped": seq})
             begun.append({"tenant": node["tenant"], "edge_id": node["edge_id"], "doc": item.doc, "chunk": item.chunk,
                           "props": item.properties() | {"since": seq}})
     return begun

@@ -17,6 +17,7 @@ from graphrag_provenance.rules.fingerprints import noted
 from graphrag_provenance.rules.statements import Node, merge_entity, node_digest
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Transaction
+from graphrag_provenance.store.history import keep_changed
 from graphrag_provenance.store.view import Key, Pending, View, changes
 
 _LINKER, _, _LINKER_VERSION = ID_RULE.partition("/")
@@ -61,7 +62,7 @@ def apply_entities(tx: Transaction, seq: int, view: View, items: Sequence[Entity
         created = pending.created("entity")
         if created:
             tx.run("entity.create", rows=[{"props": node} for node in created])
-        changed = pending.changed("entity")
+        changed = keep_changed(tx, seq, "entity", pending)
         if changed:
             tx.run("entity.update", rows=[{"key": list(key), "changes": changes(old, new)} for key, old, new in changed])
     add_aliases(tx, pending, aliases, outcome, change)

@@ -92,6 +92,14 @@ class Run:
         if not rows or rows[0]["held"] != 1:
             raise self._conflict()
 
+    def adopt(self, tx: Transaction, order: PolicyLattice) -> None:
+        """Make `order` the store's in the transaction that writes everything this run writes."""
+        tx.run("run.adopt_order", id=STORE_ID, seq=self.seq, policies=order_text(order), policies_hash=order.hash, counted=False)
+
+    def adopted(self, order: PolicyLattice) -> None:
+        """That transaction is committed."""
+        self.record |= {"order": order_text(order), "policies_hash": order.hash}
+
     def check_held(self) -> None:
         """Raises StoreConflictError if another writer took over (it then ends the transactions of this run)."""
         rows = self.database.read("store.state", id=STORE_ID)
@@ -149,17 +157,18 @@ class Run:
 
 def begin(
     database: Database, start: RunStart, *, policies: PolicyLattice, lease_seconds: float = 60.0, wait_seconds: float = 600.0,
-    notify: Notify = lambda _: None, new_order: bool = False,
+    notify: Notify = lambda _: None, new_order: bool = False, unsettled: bool = False,
 ) -> Run:
     """Take the store and open a run. `policies` becomes the store's order only if the store has none yet, or with `new_order`
-    when the run has finished. Raises StoreConflictError while a change of the order is unfinished (unless `new_order`).
+    when the run has finished. Raises StoreConflictError while a change of the order is unfinished (unless `new_order`, or
+    `unsettled`: the run adopts an order itself, see `Run.adopt`).
 
     Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it.
     """
     deadline = time.monotonic() + wait_seconds
     told = ""
     while True:
-        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds, new_order))
+        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds, new_order, unsettled))
         if run is not None:
             run.start_heartbeat()
             return run
@@ -172,7 +181,7 @@ def begin(
 
 
 def _try_begin(
-    database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float, new_order: bool,
+    database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float, new_order: bool, unsettled: bool,
 ) -> tuple[Run | None, str]:
     run_id = str(uuid.uuid4())
     trace_id = start.trace_id or uuid.uuid4().hex
@@ -192,7 +201,7 @@ def _try_begin(
             abandoned = tx.run("run.by_seq", seq=store["writer_seq"])[0]["run"]
             _seal(tx, store, abandoned, "interrupted", {})
             store = _lock(tx)[0]
-        if not new_order:
+        if not new_order and not unsettled:
             require_settled(store)
         seq = int(store.get("head_seq", 0)) + 1
         stands = stored_policies(store) or policies
@@ -201,6 +210,7 @@ def _try_begin(
             "seq": seq, "run_id": run_id, "trace_id": trace_id, "actor": start.actor, "kind": start.kind,
             "pipeline": start.pipeline, "version": start.version, "started_at": now(), "status": "running",
             "counts": "{}", "inputs": json.dumps([dict(i) for i in start.inputs], sort_keys=True), "policies_hash": order.hash,
+            "order": order_text(order),
         }
         if start.resumes is not None:
             record["resumes"] = start.resumes
@@ -279,7 +289,7 @@ def _seal(
 def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
     """A run record as it is hashed and printed: instants as ISO text, counts and inputs as values."""
     values = {name: format_instant(value) if isinstance(value, datetime) else value for name, value in record.items()}
-    for name in ("counts", "inputs"):
+    for name in ("counts", "inputs", "order"):
         if isinstance(values.get(name), str):
             values[name] = json.loads(values[name])
     return values

@@ -21,6 +21,7 @@ from graphrag_provenance.rules.statements import counts, merge_chunk, merge_docu
 from graphrag_provenance.store.assertions import Rules, reevaluate
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
+from graphrag_provenance.store.history import keep_changed
 from graphrag_provenance.store.view import Key, Kind, Pending, View, changes
 
 SourceRecord = DocumentRecord | RevisionRecord | ChunkRecord | TombstoneRecord
@@ -69,7 +70,7 @@ def apply_sources(tx: Transaction, seq: int, rules: Rules, view: View, items: Se
         outcome.sources.update(created=len(new), updated=len(altered), unchanged=len(touched[kind] - new - altered))
     edges = _affected(tx, pending, moved)
     if not pending.dry:
-        _write(tx, pending)
+        _write(tx, seq, pending)
     if edges:
         reevaluate(tx, seq, rules, pending, edges, outcome, change)
     return Applied(outcome, change, pending)
@@ -191,11 +192,11 @@ def _affected(tx: Transaction, pending: Pending, moved: set[Key]) -> list[Key]:
     return list(edges)
 
 
-def _write(tx: Transaction, pending: Pending) -> None:
+def _write(tx: Transaction, seq: int, pending: Pending) -> None:
     for kind in _SOURCES:
+        changed = keep_changed(tx, seq, kind, pending)
         created = pending.created(kind)
         if created:
             tx.run(f"source.create_{kind}s", rows=[{"props": node} for node in created])
-        changed = pending.changed(kind)
         if changed:
             tx.run(f"source.update_{kind}s", rows=[{"key": list(key), "changes": changes(old, new)} for key, old, new in changed])

@@ -135,7 +135,7 @@ class EdgeChecks:
         since, until = properties["since"], properties.get("until", _OPEN)
         if since not in self._runs or (until != _OPEN and until not in self._runs):
             say(Invariant.UNKNOWN_RUN, "evidence begins or ends with a run that does not exist")
-        if until < since or (until == since and not properties.get("dormant")):
+        if until < since or properties.get("dropped", _OPEN) < until:  # since = until: it arrived out of force
             say(Invariant.EVIDENCE_INTERVAL, "evidence ends before it begins")
         return since, until
 

@@ -7,7 +7,6 @@ published must be what a plain-Python oracle says.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,10 @@ def tombstone(doc: str, version: int, name: str | None) -> Record:
 def in_force(records: list[Record], doc: str, chunk_id: str) -> bool:
     """Whether evidence counts: not replaced by a later complete revision, not removed by a tombstone. Versions are ordered."""
     doc_id, _, version = doc.rpartition("@")
-    declared = {r["doc"]: r for r in records if r["kind"] == "revision"}
+    declared: dict[str, Record] = {}
+    for r in records:
+        if r["kind"] == "revision":  # what one record leaves out, another one says
+            declared[r["doc"]] = declared.get(r["doc"], {}) | r
     placed = {f"{doc_id}@{n}" for n in (1, 2) if f"{doc_id}@{n}" in declared}
     placed |= {declared[d]["supersedes"] for d in list(placed) if "supersedes" in declared[d]}
     for r in records:
@@ -85,8 +87,9 @@ def worlds(draw: st.DrawFn) -> list[Record]:
     return records
 
 
-def oracle(records: list[Record]) -> dict[tuple[str, ...], tuple[str, ...] | None]:
+def oracle(records: list[Record], order: dict[str, set[str]] | None = None) -> dict[tuple[str, ...], tuple[str, ...] | None]:
     """(source, relation, target) → effective policies, or None if withheld. Written from the specification alone."""
+    order = order or BELOW
     sayings: dict[str, set[str]] = {}
     for record in records:
         if record["kind"] in ("document", "revision", "chunk") and "policy" in record:
@@ -113,10 +116,10 @@ def oracle(records: list[Record]) -> dict[tuple[str, ...], tuple[str, ...] | Non
             known = known and bool(here or declared[key])
             policies |= here
         supported = any(item["polarity"] == "supports" for item in evidence)
-        if not known or not supported or not policies <= set(NAMES):
+        if not known or not supported or not policies <= set(order):
             found[key] = None
         else:
-            found[key] = tuple(sorted(p for p in policies if not any(above(q, p) for q in policies)))
+            found[key] = tuple(sorted(p for p in policies if not any(p in order[q] for q in policies)))
     return found
 
 
@@ -124,10 +127,6 @@ BELOW: dict[str, set[str]] = {
     "public": set(), "internal": {"public"}, "confidential": {"public", "internal"}, "hr": {"public", "internal"},
     "legal": {"public", "internal"}, "secret": {"public", "internal", "confidential"},
 }  # fmt: skip
-
-
-def above(one: str, other: str) -> bool:
-    return other in BELOW[one]
 
 
 class CutOff(Exception):

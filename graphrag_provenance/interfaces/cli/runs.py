@@ -10,9 +10,12 @@ from typing import Annotated
 
 import typer
 
-from graphrag_provenance.interfaces.cli.context import open_database, settings_for
+from graphrag_provenance.config import default_actor
+from graphrag_provenance.ingest.rollback import RollbackOptions
+from graphrag_provenance.ingest.rollback import rollback as undo
+from graphrag_provenance.interfaces.cli.context import open_database, say, settings_for
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Limit, Workspace
-from graphrag_provenance.interfaces.cli.render import show_rows, show_thing
+from graphrag_provenance.interfaces.cli.render import plain, print_json, show_rows, show_thing
 from graphrag_provenance.store import lookups
 
 app = typer.Typer(no_args_is_help=True, help="Runs: every write has one.")
@@ -46,9 +49,42 @@ def show(
     show_thing({name: run[name] for name in sorted(run, key=_place)}, format)
 
 
+@app.command()
+def rollback(
+    to: Annotated[int, typer.Option("--to", help="Number of the run whose state is restored.", metavar="RUN", min=1)],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
+    actor: Annotated[str | None, typer.Option("--actor", help="On whose behalf. Default: the user.", metavar="NAME")] = None,
+    trace_id: Annotated[str | None, typer.Option("--trace-id", help="W3C trace id. Default: a new one.", metavar="HEX")] = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Restore the state after a run, as a new run: history stays. The graph hash proves it. What opens is told first."""
+    settings = settings_for(home, workspace)
+    options = RollbackOptions(to, actor=actor or default_actor(settings), trace_id=trace_id, dry_run=dry_run)
+    with open_database(settings) as database:
+        body = undo(database, options, notify=say).as_json()
+    if format is not Format.TABLE:
+        print_json(body)
+        return
+    typer.echo(f"{'Would restore' if dry_run else 'Restored'} the state after run {to}"
+          + ("." if dry_run else f", as run {body['run']['seq']}. Graph hash {body['run']['graph_hash']}."))
+    counts = ", ".join(f"{count} {kind}" for kind, count in body["records"].items() if count) or "nothing"
+    typer.echo(f"Records: {counts}. Evidence: {body['evidence']['begun']} counts again, {body['evidence']['ended']} no longer.")
+    for effect, heading in (("opened", "Opens"), ("closed", "Closes"), ("changed", "Changes, the same readers see it")):
+        if body["counts"][effect]:
+            typer.echo(f"{heading}: {body['counts'][effect]}")
+            for change in body[effect][:_NAMED]:
+                states = f"{change['before']['state']} → {change['after']['state']}"
+                typer.echo(f"  {plain(change['tenant'])} {plain(change['edge_id'])}: {states}")
+            if body["counts"][effect] > _NAMED:
+                typer.echo(f"  and {body['counts'][effect] - _NAMED} more; --format json names them")
+
+
+_NAMED = 20
 _ORDER = (
     "schema", "seq", "status", "kind", "pipeline", "version", "actor", "started_at", "finished_at", "resumes", "trace_id",
-    "run_id", "graph_hash", "digest", "previous", "policies_hash", "inputs", "counts",
+    "run_id", "graph_hash", "digest", "previous", "policies_hash", "order", "inputs", "counts",
 )  # fmt: skip
 
 

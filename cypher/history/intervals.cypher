@@ -1,0 +1,9 @@
+// history.intervals — edges by key, with every interval of their evidence
+// access: read
+// param keys: list<[tenant, edge_id]>
+// returns node, evidence
+UNWIND $keys AS key
+MATCH (a:Assertion {tenant: key[0], edge_id: key[1]})
+OPTIONAL MATCH (a)-[v:EVIDENCED_BY]->(c:Chunk)
+RETURN properties(a) AS node,
+  collect(CASE WHEN v IS NULL THEN null ELSE v {.*, id: elementId(v), doc: c.doc, chunk: c.chunk} END) AS evidence
