@@ -16,7 +16,7 @@ from functools import lru_cache
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 RESERVED_TYPES = frozenset({
-    "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Revision", "Run", "Store", "Withheld",
+    "Alias", "Assertion", "Chunk", "Delta", "Past", "Document", "Entity", "Migration", "Revision", "Run", "Store", "Withheld",
 })
 RESERVED_RELATIONSHIPS = frozenset({"HAS_REVISION", "HAS_CHUNK", "EVIDENCED_BY", "NAMES"})
 ID_RULE = "nfc-trim-collapse/1"

@@ -61,6 +61,8 @@ class Invariant(StrEnum):
     """6: two records have one key."""
     GRAPH_HASH = "graph-hash"
     """8: the graph hash computed from the content is not the one that the runs account for."""
+    HISTORY = "history"
+    """8: a past version does not fit its key, its digest, its runs or the version before it."""
     RECORD_DIGEST = "record-digest"
     """8: the digest of a record is not that of its content."""
     CHUNK_TEXT = "chunk-text"

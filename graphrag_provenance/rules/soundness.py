@@ -12,9 +12,10 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from graphrag_provenance.model.identifiers import check_entity_type, normalise_entity_id, point_id, split_revision
+from graphrag_provenance.model.identifiers import canonical_text, check_entity_type, normalise_entity_id, point_id, split_revision
 from graphrag_provenance.rules.digests import EMPTY_SUM, graph_hash, run_digest
 from graphrag_provenance.rules.heads import Candidate, document_succession, succession
+from graphrag_provenance.rules.history import KEYS, as_it_was, key_of
 from graphrag_provenance.rules.invariants import Invariant
 from graphrag_provenance.rules.statements import counts, node_digest
 
@@ -100,6 +101,32 @@ def check_alias(say: Say, node: Node, derived: Node, entities: Sequence[Sequence
     if any(node[name] != derived[name] for name in ("alias_id", "lookup")):
         say(Invariant.IDENTIFIER, "alias_id or lookup of an alias is not its derivation")
     return _counted(say, "alias", node, True)
+
+
+class VersionChecks:
+    """Checks past versions, those of one record in a row, oldest first."""
+
+    def __init__(self, runs: Collection[int]) -> None:
+        self._runs = runs
+        self._last: tuple[str, str, int] = ("", "", 0)
+
+    def check(self, say: Say, node: Node) -> None:
+        """A version holds in a span of runs that no other version of its record shares, and is what its digest says."""
+        kind, key, since, until = node["kind"], node["key"], node["from_run"], node["to_run"]
+        version = as_it_was(node)
+        if kind not in KEYS or key != canonical_text(key_of(kind, version)):
+            say(Invariant.HISTORY, "a past version is not one of the record that its key names")
+            return
+        if since not in self._runs or until not in self._runs or until <= since:
+            say(Invariant.HISTORY, "a past version does not hold from one run to a later one")
+        if self._last[:2] == (kind, key) and self._last[2] > since:
+            say(Invariant.HISTORY, "two past versions of a record hold at one time")
+        self._last = (kind, key, until)
+        if kind == "assertion":
+            return  # its digest covers its evidence; rolling back to it compares that
+        counted = kind == "alias" or (version["declared"] if kind == "entity" else counts(version))
+        if version.get("digest") != (node_digest(kind, version) if counted else None):
+            say(Invariant.HISTORY, "the digest of a past version is not that of its content")
 
 
 def check_store(say: Say, store: Node, last: Node, running: bool, head_seq: int) -> None:

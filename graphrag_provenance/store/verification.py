@@ -24,6 +24,7 @@ from graphrag_provenance.rules.soundness import (
     RUNNING,
     Node,
     Say,
+    VersionChecks,
     check_alias,
     check_chunk,
     check_document,
@@ -81,7 +82,7 @@ class _Pass:
         """Whether nothing was written meanwhile."""
         self._totals: dict[str, int] = next(database.stream("verify.counts"))
         self.checked: dict[str, int] = dict.fromkeys(
-            ("documents", "revisions", "chunks", "entities", "aliases", "edges", "evidence", "relationships", "runs",
+            ("documents", "revisions", "chunks", "entities", "aliases", "edges", "evidence", "relationships", "versions", "runs",
              "running", "graph_hash"), 0)
         self._runs: frozenset[int] = frozenset()
 
@@ -99,6 +100,8 @@ class _Pass:
         self._nodes("entities", lambda say, row: check_entity(say, row["node"], row["labels"]), _entity_id)
         self._nodes("aliases", _check_alias, lambda n: n.get("alias_id"))
         self._edges(EdgeChecks(self._database, orders, self._runs))
+        versions = VersionChecks(self._runs)
+        self._nodes("versions", lambda say, row: versions.check(say, row["node"]), lambda n: f"{n.get('kind')} {n.get('key')}")
         self._strays()
         running = [store for store in stores if store.get("writer")]
         self.checked["running"] = len(running)
