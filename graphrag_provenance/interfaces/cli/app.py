@@ -47,6 +47,7 @@ _COMMANDS = {
     "edge": _Place("edges", "app", "Edges: show, list, history."),
     "entity": _Place("entities", "app", "Entities: find, show."),
     "run": _Place("runs", "app", "Runs: list, show."),
+    "audit": _Place("auditing", "app", "Tamper evidence: verify, head, export."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
