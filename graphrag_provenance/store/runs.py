@@ -155,7 +155,7 @@ class Run:
             ended = uninterrupted(write)
         except StoreUnavailableError:
             ended = uninterrupted(write)  # it may have been the acknowledgement that was lost
-        report("info" if status == "finished" else "warning", "run ended", status=status, graph_hash=ended["graph_hash"],
+        report("warning" if status == "failed" else "info", "run ended", status=status, graph_hash=ended["graph_hash"],
                digest=ended["digest"], counts=ended["counts"], seconds=round(time.monotonic() - self.began, 3), **self._told())
         return ended
 
