@@ -20,7 +20,7 @@ from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.audit_report import Head, parse_head
 from graphrag_provenance.rules.digests import RUN_DIGEST_FIELDS
-from graphrag_provenance.store import runs
+from graphrag_provenance.store import auditing, runs
 from graphrag_provenance.store.auditing import audit_export, audit_head, audit_verify, export_json
 from graphrag_provenance.store.database import Database
 
@@ -210,6 +210,8 @@ def test_an_export_holds_the_hashed_fields_of_the_runs_asked_for(store: Store) -
     assert [run["seq"] for run in audit_export(store.database, AUDITOR, first=4)] == [4, 5]
     with pytest.raises(InputError):
         audit_export(store.database, AUDITOR, 4, 2)
+    store.cypher("MATCH (r:Run {seq: 3}) REMOVE r.seq")
+    assert len(whole(store)) == 5, "a run whose number was taken away is there for an auditor to see"
 
 
 @pytest.mark.parametrize("call", [audit_verify, audit_head, audit_export])
@@ -258,6 +260,15 @@ def test_a_run_under_way_is_no_fault_and_an_interrupted_one_neither(store: Store
     run.end("interrupted", {})
     report = audit_verify(store.database, AUDITOR, [head] if head else [])
     assert (report.ok, report.running, report.head and report.head.seq) == (True, None, 6)
+
+
+def test_a_store_that_is_never_still_is_judged_up_to_its_last_ended_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing, "_moved", lambda _: object())
+    run = runs.begin(store.database, runs.RunStart("ingest", "ann", "p", "1"), policies=store.policies)
+    run.stop_heartbeat()
+    assert found(store) == set()
+    store.cypher("MATCH (r:Run) WHERE r.seq IN [3, 5] DELETE r")
+    assert found(store) == {("missing", 3, 3), ("cut", 5, 5)}
 
 
 def test_nothing_is_found_in_a_store_without_runs(fresh_database: Database) -> None:
