@@ -16,11 +16,12 @@ WITH a, collect({
   statements: coalesce(c.policies, []) + coalesce(v.policies, []) + coalesce(d.policies, []), policy: e.policy,
   references: coalesce(c.acl, []) + coalesce(v.acl, []), reference: e.acl, since: e.since, until: e.until
 }) AS evidence
+OPTIONAL MATCH (source:Entity {tenant: $tenant, type: a.source_type, id: a.source_id})
+OPTIONAL MATCH (target:Entity {tenant: $tenant, type: a.target_type, id: a.target_id})
+WITH a, evidence, source, target
 RETURN a {.tenant, .edge_id, .relation, .source_type, .source_id, .target_type, .target_id, .environment, .region, .valid_from,
     .valid_to, .declared, .attributes, .state, .reasons, .policies, .acl, .confidence, .current, .disputed} AS assertion,
   a.state = 'published' AND EXISTS {
-    MATCH (source:Entity {tenant: $tenant, type: a.source_type, id: a.source_id})
-    MATCH (target:Entity {tenant: $tenant, type: a.target_type, id: a.target_id})
     MATCH (source)-[r]->(target)
     WHERE r.edge_id = a.edge_id AND r.tenant = $tenant
       AND size(r.policies) > 0 AND all(policy IN r.policies WHERE policy IN $allowed)

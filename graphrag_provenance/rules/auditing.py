@@ -194,7 +194,7 @@ class _Chain:
                and entry.get("previous") != h.digest for h in self.heads):
             return "it does not follow the run that the head kept outside names"
         after = at.get(number + 1)
-        if (not heads and after is not None and after in self.sound and number + 1 not in doubted
+        if (after is not None and after in self.sound and number + 1 not in doubted
                 and self.entries[after].get("previous") != digest):
             return f"run {number + 1} names another digest for it"
         if number == 1 and entry.get("previous") is not None:

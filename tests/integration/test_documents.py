@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
-from conftest import Cypher
+from conftest import Cypher, Server
 from corpus.records import Record, Store, chunk, cites, document, edge, registered, revision, sha256
 from typer.testing import CliRunner
 
@@ -16,6 +17,7 @@ from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.records import AclRef
+from graphrag_provenance.queries import query
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff, doc_show
 
@@ -190,6 +192,30 @@ def test_a_revision_behind_a_live_reference_needs_the_grant(store: Store) -> Non
 def test_a_diff_is_of_two_revisions_of_one_document(store: Store, pair: tuple[str, str]) -> None:
     with pytest.raises(InputError):
         doc_diff(store.database, reader("public"), *pair)
+
+
+def test_a_diff_costs_what_the_document_has_not_what_the_store_has(store: Store, server: Server) -> None:
+    names = ("read.document", "read.document_passages", "read.document_citations", "read.edge_statements")
+    params = {"tenant": "ACME", "doc_id": "d1", "docs": ["d1@1", "d1@2"], "allowed": ["public"], "granted": [], "edge_ids": ["LOST"]}
+
+    def hits(plan: dict[str, Any]) -> int:
+        return int(plan["dbHits"]) + sum(map(hits, plan.get("children", ())))
+
+    def cost() -> list[int]:
+        auth = (server.connection.username, server.connection.password.get_secret_value())
+        with neo4j.GraphDatabase.driver(server.connection.uri, auth=auth) as driver, driver.session() as session:
+            plans = [session.run("PROFILE " + query(name).text, params).consume().profile for name in names]  # type: ignore[arg-type]
+        return [hits(plan) for plan in plans if plan is not None]
+
+    before = cost()
+    store.cypher(
+        "MATCH (s:Entity {tenant: 'ACME', type: 'S', id: 'a'}) UNWIND range(1, 3000) AS n "
+        "CREATE (t:Entity:S {tenant: 'ACME', type: 'S', id: 'many' + n}) "
+        "CREATE (s)-[:NEEDS {edge_id: 'M' + n, tenant: 'ACME', policies: ['public'], acl: []}]->(t) "
+        "CREATE (:Assertion {tenant: 'ACME', edge_id: 'M' + n, state: 'published', source_type: 'S', source_id: 'a', target_type: 'S',"
+        " target_id: 'many' + n, policies: ['public'], acl: []})"
+        "-[:EVIDENCED_BY {since: 1}]->(:Chunk {tenant: 'ACME', doc: 'many@1', chunk: 'c' + n})")
+    assert all(later <= 1.2 * first + 20 for first, later in zip(before, cost(), strict=True)), before
 
 
 @pytest.fixture
