@@ -40,6 +40,7 @@ class _Chain:
         self.sound: set[int] = set()
         """Entries that give their digest at their place."""
         self.copies: set[int] = set()
+        self.standing: set[tuple[int | None, object]] = set()
 
     def say(self, verdict: Verdict, seq: object, message: str, last: int | None = None) -> None:
         number = _number(seq)
@@ -48,7 +49,8 @@ class _Chain:
     def judge(self) -> Audit:
         self._put_in_place()
         chain = self._without_copies()
-        top = max((self.place[i] or 0 for i in chain if i in self.sound - self.copies), default=0)
+        written = self.sound - self.copies
+        top = max((self.place[i] or 0 for i in chain if i in written), default=0)
         at = {place: i for i in chain if (place := self.place[i]) is not None}
         self._contents(chain)
         running = None if self.open is None else _number(self.entries[self.open].get("seq"))
@@ -97,6 +99,7 @@ class _Chain:
     def _without_copies(self) -> list[int]:
         """The entries but those that repeat another one and hold no place of their own; says which do repeat one."""
         copies = self.copies
+        self.standing = {(self.place[i], _key(self.entries[i].get("digest"))) for i in self.sound}
         placed: set[int] = set()
         kept = [i for i in range(len(self.entries)) if i != self.open]
         keys: tuple[tuple[str, Callable[[int], object]], ...] = (
@@ -131,8 +134,8 @@ class _Chain:
         entry, digest = self.entries[i], _key(self.entries[i].get("digest"))
         if i in self.sound:
             return False
-        before = {_key(self.entries[n].get("digest")) for n in self.sound if self.place[n] == (self.place[i] or 0) - 1}
-        return (digest in self.named and digest != _key(self.entries[original].get("digest"))) or _key(entry.get("previous")) in before
+        follows = ((self.place[i] or 0) - 1, _key(entry.get("previous"))) in self.standing
+        return follows or (digest in self.named and digest != _key(self.entries[original].get("digest")))
 
     def _standing(self, i: int) -> tuple[bool, bool, bool, float]:
         """Which of several is the original: the one that gives its digest where it stands, and that others name."""
@@ -204,8 +207,8 @@ class _Chain:
             return None
         if number > last:
             return f"the store's record names run {last} as the last"
-        beyond = any(n > last and i in self.sound for n, i in at.items())
-        if number == last - (running == last) and not beyond and self.store.get("digest") != digest:
+        if (number == last - (running == last) and self.store.get("digest") != digest
+                and not any(n > last and i in self.sound for n, i in at.items())):
             if not heads:
                 return "the store's record names another digest for the last run"
             self.say(Verdict.CHANGED, None, f"the store's record names another digest than that of run {number}")
