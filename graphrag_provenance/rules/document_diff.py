@@ -10,6 +10,7 @@ A quote is found again if evidence in the newer revision has its hash, or its te
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -141,6 +142,20 @@ def _by_text(one: Item, before: Side, after: Side, quote_hashes: Sequence[QuoteH
 def _span(one: Item) -> list[int] | None:
     span = one.content["span"]
     return None if span is None else list(span)
+
+
+def removed(tombstones: Iterable[str], line: Sequence[str], before: str, after: str, chunks: Iterable[str]) -> set[str]:
+    """The chunks of `before` that tombstones say were deliberately removed by the time of `after`.
+
+    A tombstone is the JSON text `[chunk or null, revision]`, null for the whole document; `line`: the revisions from the head back.
+    """
+    named = set(chunks)
+    gone: set[str] = set()
+    for chunk, revision in map(json.loads, tombstones):
+        between = {before, after, revision} <= set(line) and line.index(after) <= line.index(revision) < line.index(before)
+        if revision == after or between:
+            gone |= named if chunk is None else named & {chunk}
+    return gone
 
 
 def chunk_changes(before: Sequence[Passage], after: Sequence[Passage], tombstones: Iterable[str] = ()) -> Json:

@@ -23,7 +23,7 @@ from graphrag_provenance.model.identifiers import split_revision
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Json, instant
 from graphrag_provenance.rules.chains import Item
-from graphrag_provenance.rules.document_diff import Passage, Side, diff
+from graphrag_provenance.rules.document_diff import Passage, Side, diff, removed
 from graphrag_provenance.rules.publication import State
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.lookups import MOST_ROWS
@@ -139,8 +139,9 @@ def _diff(database: Database, reader: Reader, view: Visibility, doc_id: str, bef
     assert found is not None
     rows = database.read("read.policies")
     sides = [_side(database, view, found, reader, doc) for doc in (before, after)]
-    changed = diff(sides[0], sides[1], stored_policies(rows[0]) if rows else None, auditor=reader.is_auditor)
-    head = found.node.get("head")
+    head, line = found.node.get("head"), found.node.get("line") or ()
+    gone = removed(found.node.get("tombstones") or (), line, before, after, (one.chunk for one in sides[0].passages))
+    changed = diff(sides[0], sides[1], stored_policies(rows[0]) if rows else None, tombstones=gone, auditor=reader.is_auditor)
     return {
         "schema": 1, "doc_id": doc_id, "before": before, "after": after, "head": head if head in (before, after) else None,
         "complete": bool(found.revisions[after].get("complete")), **changed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_provenance.model.records import RevisionRecord
-from graphrag_provenance.rules.heads import Candidate, head, is_current
+from graphrag_provenance.rules import heads
+from graphrag_provenance.rules.heads import Candidate, is_current
 from graphrag_provenance.rules.rejects import Refused, RejectCode
 from graphrag_provenance.rules.statements import check_revision
 
@@ -19,6 +21,10 @@ DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 def at(doc: str, day: int, arrival: int, supersedes: str | None = None) -> Candidate:
     return Candidate(doc, DAY + timedelta(days=day), supersedes, arrival)
+
+
+def head(revisions: Iterable[Candidate]) -> str | None:
+    return heads.head(revisions)
 
 
 @pytest.mark.parametrize(("revisions", "expected"), [
