@@ -68,7 +68,7 @@ def side(doc: str, texts: dict[str, str], **cites: Item) -> Side:
 
 @pytest.mark.parametrize(("item", "old", "new", "expected"), [
     (cited("a", "needs", (2, 7)), {"a": "A needs B"}, {"b": "So A needs B"}, ("b", [5, 10], "text")),
-    (cited("a", "needs", (2, 7)), {"a": "A needs B"}, {"b": "x needs", "a": "y needs"}, ("a", [2, 7], "text")),  # its own chunk first
+    (cited("z", "needs", (2, 7)), {"z": "A needs B"}, {"b": "x needs", "z": "y needs"}, ("z", [2, 7], "text")),  # its own chunk first
     (cited("a", "needs", (2, 7)), {}, {"b": "A needs B"}, ("b", [2, 7], "text")),  # the older text is not stored
     (cited("a", "needs", (2, 7)), {}, {"b": "So A needs B"}, None),
     (cited("a", "needs", (2, 7)), {"a": "A wants B"}, {"b": "A wants B"}, None),  # the older text is not what was quoted
