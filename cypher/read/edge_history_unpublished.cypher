@@ -16,8 +16,8 @@ CALL (a) {
     tenants: [c.tenant, v.tenant, d.tenant], pipeline: e.pipeline, version: e.version,
     statements: coalesce(c.policies, []) + coalesce(v.policies, []) + coalesce(d.policies, []), policy: e.policy,
     references: coalesce(c.acl, []) + coalesce(v.acl, []), reference: e.acl, since: e.since, until: e.until,
-    run: run {.seq, .pipeline, .version, at: coalesce(run.finished_at, run.started_at)},
-    ended: ended {.seq, .pipeline, .version, at: coalesce(ended.finished_at, ended.started_at)}
+    run: run {.seq, .kind, .pipeline, .version, .actor, .run_id, .trace_id, at: coalesce(run.finished_at, run.started_at)},
+    ended: ended {.seq, .kind, .pipeline, .version, .actor, .run_id, .trace_id, at: coalesce(ended.finished_at, ended.started_at)}
   }) AS evidence
 }
 RETURN properties(a) AS assertion, evidence

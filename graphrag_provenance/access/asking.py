@@ -7,14 +7,12 @@ it is never cut. Leaves to the store: what an answer rests on.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
-import structlog
-
 from graphrag_provenance.access.interface import AccessSource, Decision, Grants, Refusal, reference, told, unreachable
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.events import report
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.readers import Reader
 
@@ -147,8 +145,4 @@ def _system(key: str) -> str | None:
 
 
 def _report(source: str, message: str) -> None:
-    event = "access source unreachable: what it guards is denied"
-    if structlog.is_configured():
-        structlog.get_logger().warning(event, source=source, message=message)
-    else:  # structlog's default would print to stdout, which belongs to the program that uses this package
-        logging.getLogger(__name__).warning("%s (source=%s): %s", event, source, message)
+    report("warning", "access source unreachable: what it guards is denied", source=source, message=message)

@@ -81,7 +81,10 @@ canonical_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_
 
 
 def canonical_json(value: object) -> bytes:
-    """One byte string for one value: sorted keys, no spaces, UTF-8."""
+    """One byte string for one value of JSON: sorted keys, no spaces, UTF-8; docs/audit.md says it character by character.
+
+    Raises ValueError for NaN, infinities and lone surrogates.
+    """
     return canonical_text(value).encode()
 
 

@@ -171,6 +171,13 @@ def _same_system(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
+def _names(url: str, version: str) -> bool:
+    """Whether an address names a version: a number counts only whole, so neither v1 in v10 nor 2 in 112458."""
+    before = r"(?<!\d)(?<!\d\.)" if version[0].isdigit() else ""
+    after = r"(?!\d|\.\d)" if version[-1].isdigit() else ""
+    return re.search(before + re.escape(version) + after, url) is not None
+
+
 def check_revision(record: RevisionRecord, now: datetime) -> None:
     """The self-check of a revision (spec 3). Raises Refused naming the pair that disagrees."""
     doc_id, version = split_revision(record.doc)
@@ -178,7 +185,7 @@ def check_revision(record: RevisionRecord, now: datetime) -> None:
     if prefix is not None and record.acl_ref is not None and not _same_system(prefix, record.acl_ref.system):
         raise Refused(RejectCode.REVISION_SELF_CHECK,
                       f"acl_ref.system {record.acl_ref.system!r} disagrees with the prefix of {record.doc!r}")
-    if record.source_url is not None and version not in record.source_url:
+    if record.source_url is not None and not _names(record.source_url, version):
         raise Refused(RejectCode.REVISION_SELF_CHECK,
                       f"source_url {record.source_url!r} does not name version {version!r} of {record.doc!r}")
     for name, instant in (("effective_at", record.effective_at), ("ingested_at", record.ingested_at)):

@@ -49,8 +49,8 @@ def edge_show(
 def edge_history(
     database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset(), *, access: AccessSource | None = None
 ) -> Json:
-    """Every citation of an edge with the run that added it and the one that retired it. Auditors also see which run changed
-    the edge last, be it by evidence or by another order of policies. Raises NotFoundError."""
+    """Every citation of an edge with the run that added it and the one that retired it. Auditors also see who ran these, in which
+    trace, and which run changed the edge last, be it by evidence or by another order of policies. Raises NotFoundError."""
     def read(view: Visibility) -> tuple[Json, set[str]]:
         row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
         items = sorted(in_order(_shown(view, row)), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
@@ -58,7 +58,8 @@ def edge_history(
             "schema": 1, **_edge_json(row["assertion"], reader),
             "history": [
                 {**item_json(one), "since": one.content["since"], "until": one.content["until"],
-                 "retired_by": _run(one.content["ended"])}
+                 "retired_by": _run(one.content["ended"], reader),
+                 **({"run": _run(one.content["run"], reader)} if reader.is_auditor else {})}
                 for one in items],
             **({"changed_by": _changed_by(database, row["assertion"])} if reader.is_auditor else {}),
         }, _references(row["assertion"], items)
@@ -229,8 +230,14 @@ def _attributes(node: Mapping[str, Any]) -> Any:
     return json.loads(node["attributes"]) if node.get("attributes") else {}
 
 
-def _run(run: Mapping[str, Any] | None) -> Json | None:
-    return None if run is None else {**{n: run[n] for n in ("seq", "pipeline", "version")}, "at": instant(run["at"])}
+_RUN = ("seq", "pipeline", "version")
+_WHO = ("kind", "actor", "run_id", "trace_id")
+
+
+def _run(run: Mapping[str, Any] | None, reader: Reader) -> Json | None:
+    """A run as a reader may know it; who ran it, and in which trace, is for auditors."""
+    names = (*_RUN, *_WHO) if reader.is_auditor else _RUN
+    return None if run is None else {**{name: run[name] for name in names}, "at": instant(run["at"])}
 
 
 def _confirmed(

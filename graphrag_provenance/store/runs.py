@@ -25,12 +25,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from graphrag_provenance.errors import ProvenanceError, StoreConflictError, StoreUnavailableError
+from graphrag_provenance.errors import InputError, ProvenanceError, StoreConflictError, StoreUnavailableError
+from graphrag_provenance.events import report
 from graphrag_provenance.model.instants import format_instant, now
+from graphrag_provenance.model.trace_context import parse_trace_id
 from graphrag_provenance.rules.digests import EMPTY_SUM, MultisetHash, graph_hash, run_digest
 from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.store.database import Database, Transaction
@@ -53,7 +55,7 @@ class RunStart:
     pipeline: str
     version: str
     trace_id: str | None = None
-    """W3C trace id (32 hex digits); made when absent."""
+    """W3C trace id (32 hex digits) or traceparent; made when absent."""
     inputs: tuple[Mapping[str, Any], ...] = ()
     """Input files with size and hash."""
     resumes: int | None = None
@@ -77,6 +79,7 @@ class Run:
     """Whether `policies` becomes the store's order when the run has finished."""
     before: Mapping[str, Any] = field(default_factory=dict)
     """The store's record as the run found it."""
+    began: float = field(default_factory=time.monotonic)
     lost: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -106,7 +109,13 @@ class Run:
         if not rows or rows[0]["store"].get("writer") != self.run_id:
             raise self._conflict()
 
+    def _told(self) -> dict[str, Any]:
+        """What every event of this run carries."""
+        return {"run_id": self.run_id, "trace_id": self.trace_id, "seq": self.seq, "kind": self.record.get("kind")}
+
     def _conflict(self) -> StoreConflictError:
+        if not self.lost.is_set():
+            report("warning", "run lost the store", **self._told())
         self.lost.set()
         return StoreConflictError(
             f"Run {self.seq} no longer holds the store; another writer took over.", hint=f"Resume it: --resume {self.seq}.")
@@ -127,10 +136,11 @@ class Run:
             try:
                 rows, _ = self.database.write(lambda tx: tx.run(
                     "run.renew", id=STORE_ID, run_id=self.run_id, seconds=self.lease_seconds, counted=False))
-            except ProvenanceError:
-                continue  # the database is away; the next transaction of the run reports it
+            except ProvenanceError as error:  # the database is away; the next transaction of the run fails
+                report("warning", "lease not renewed", reason=error.message, **self._told())
+                continue
             if not rows or rows[0]["held"] != 1:
-                self.lost.set()
+                self._conflict()
                 return
 
     def end(self, status: str, counts: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,9 +160,12 @@ class Run:
             return self.database.write(work, metadata=self.metadata)[0]
 
         try:
-            return uninterrupted(write)
+            ended = uninterrupted(write)
         except StoreUnavailableError:
-            return uninterrupted(write)  # it may have been the acknowledgement that was lost
+            ended = uninterrupted(write)  # it may have been the acknowledgement that was lost
+        report("warning" if status == "failed" else "info", "run ended", status=status, graph_hash=ended["graph_hash"],
+               digest=ended["digest"], counts=ended["counts"], seconds=round(time.monotonic() - self.began, 3), **self._told())
+        return ended
 
 
 def begin(
@@ -163,14 +176,21 @@ def begin(
     when the run has finished. Raises StoreConflictError while a change of the order is unfinished (unless `new_order`, or
     `unsettled`: the run adopts an order itself, see `Run.adopt`).
 
-    Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it.
+    Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it. Raises InputError for a trace id that is
+    none.
     """
+    try:
+        start = replace(start, trace_id=parse_trace_id(start.trace_id) if start.trace_id else None)
+    except ValueError as error:
+        raise InputError(f"{error}.", hint="Leave it out to have one made.") from None
     deadline = time.monotonic() + wait_seconds
     told = ""
     while True:
         run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds, new_order, unsettled))
         if run is not None:
             run.start_heartbeat()
+            named = {name: run.record[name] for name in ("actor", "pipeline", "version")}
+            report("info", "run begun", inputs=len(start.inputs), resumes=start.resumes, **named, **run._told())
             return run
         if busy != told:
             notify(busy)
@@ -193,13 +213,17 @@ def _try_begin(
         # A writer that is stopped, not dead, would keep its locks for ever, the store's among them.
         database.read("run.terminate", run_id=previous)
 
+    taken: dict[str, Any] = {}
+
     def work(tx: Transaction) -> tuple[Run | None, str]:
+        taken.clear()
         store, clock = _lock(tx)
         if store.get("writer"):
             if not _abandoned(store, clock):
                 return None, _busy(store)
             abandoned = tx.run("run.by_seq", seq=store["writer_seq"])[0]["run"]
             _seal(tx, store, abandoned, "interrupted", {})
+            taken.update(abandoned=abandoned["seq"], abandoned_run_id=abandoned["run_id"])
             store = _lock(tx)[0]
         if not new_order and not unsettled:
             require_settled(store)
@@ -223,6 +247,8 @@ def _try_begin(
         return Run(database, seq, run_id, trace_id, record, order, lease_seconds, _completed(tx, start.resumes), new_order, store), ""
 
     result, _ = database.write(work, metadata={"run_id": run_id, "app": "graphrag-provenance"})
+    if taken:
+        report("warning", "abandoned run sealed as interrupted", run_id=run_id, trace_id=trace_id, **taken)
     if previous is not None and result[0] is not None:
         database.read("run.terminate", run_id=previous)  # what it began since can only fail, and may hold locks on data
     return result

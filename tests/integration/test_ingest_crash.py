@@ -174,8 +174,9 @@ def test_a_stopped_writer_loses_the_store_and_writes_nothing_when_it_wakes(
         os.kill(child.pid, signal.SIGCONT)
     _, error = child.communicate(timeout=60)
     assert child.returncode == 3
-    assert error.startswith("store-conflict ")
-    assert "--resume 1" in error
+    warned, told = error.split("store-conflict ")
+    assert warned.startswith("run lost the store ")
+    assert "--resume 1" in told
     assert "Traceback" not in error
     assert store.everything() == before
     check_sound(store)

@@ -131,6 +131,12 @@ def test_history_keeps_retired_evidence_and_hides_what_is_stricter(
     assert [h["until"] for h in full] == [None, None, last]
     assert full[2]["retired_by"]["seq"] == last
     assert len(edge_show(store, reader(tenant, "hr"), "a->b")["evidence"]) == 2
+    run = run_show(store, last)
+    who = {name: run[name] for name in ("kind", "actor", "run_id", "trace_id")}
+    audited = edge_history(store, reader(tenant, "hr", auditor=True), "a->b")["history"]
+    for told in (audited[2]["run"], audited[2]["retired_by"]):
+        assert {**told, **who} == told
+    assert not who.keys() & (full[2]["run"] | full[2]["retired_by"]).keys()
 
 
 @pytest.mark.parametrize(("text", "found"), [

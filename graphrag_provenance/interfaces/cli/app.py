@@ -46,7 +46,9 @@ _COMMANDS = {
     "trace": _Place("tracing", "trace", "Trace a claim through the graph to its evidence."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
     "entity": _Place("entities", "app", "Entities: find, show."),
+    "doc": _Place("documents", "app", "Documents: show, diff."),
     "run": _Place("runs", "app", "Runs: list, show."),
+    "audit": _Place("auditing", "app", "Tamper evidence: verify, head, export."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
@@ -104,8 +106,13 @@ def _print_version(wanted: bool) -> None:
 def _gprov(
     version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
-    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.", metavar="LEVEL")] = "warning",
-    log_format: Annotated[str, typer.Option("--log-format", help="console, or json for programs.", metavar="FORMAT")] = "console",
+    log_level: Annotated[
+        str | None,
+        typer.Option("--log-level", help="debug, info, warning or error. Default: warning; info with json.", metavar="LEVEL"),
+    ] = None,
+    log_format: Annotated[
+        str, typer.Option("--log-format", help="console, or json: every line on stderr is an event.", metavar="FORMAT")
+    ] = "console",
 ) -> None:
     """A provenance store for GraphRAG edges on Neo4j: every relation with its evidence, its access and its history."""
     import_module("graphrag_provenance.interfaces.cli.logs").configure(log_level, log_format)

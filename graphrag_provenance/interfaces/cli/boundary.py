@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import typer
@@ -22,6 +23,7 @@ from graphrag_provenance.errors import ProvenanceError
 USAGE = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_LOGS = "graphrag_provenance.interfaces.cli.logs"  # loaded by the command, if it came so far
 
 
 class Interrupted(Exception):
@@ -34,7 +36,7 @@ class BoundedGroup(TyperGroup):
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         given = list(sys.argv[1:] if args is None else args)
         given, debug = _without_debug(given)
-        end = _End(as_json=_wants_json(given), debug=debug)
+        end = _End(as_json=_wants_json(given), json_logs=_wants_json_logs(given), debug=debug)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -65,8 +67,9 @@ class _PipeClosed(Exception):
 class _End:
     """How this command reports its end."""
 
-    def __init__(self, *, as_json: bool, debug: bool) -> None:
+    def __init__(self, *, as_json: bool, json_logs: bool, debug: bool) -> None:
         self._as_json = as_json
+        self._json_logs = json_logs
         self._debug = debug
 
     def of(self, error: Exception) -> int:
@@ -101,8 +104,11 @@ class _End:
 
     def say(self, code: str, message: str, hint: str | None) -> None:
         """One error on stderr, as a sentence or as JSON."""
-        if self._as_json:
-            body = {"schema": 1, "error": {"code": code, "message": message, "hint": hint}}
+        body = {"schema": 1, "error": {"code": code, "message": message, "hint": hint}}
+        if self._json_logs and (logs := sys.modules.get(_LOGS)) is not None and logs.as_json():
+            logs.fail(message, **body)
+            return
+        if self._as_json or self._json_logs:
             typer.echo(json.dumps(body, ensure_ascii=False), err=True)
             return
         text = f"{message} {hint}" if hint else message
@@ -132,6 +138,10 @@ def _without_debug(args: list[str]) -> tuple[list[str], bool]:
     end = args.index("--") if "--" in args else len(args)
     kept = [arg for arg in args[:end] if arg != "--debug"]
     return kept + args[end:], len(kept) != end
+
+
+def _wants_json_logs(args: list[str]) -> bool:
+    return "--log-format=json" in args or ("--log-format", "json") in pairwise(args)
 
 
 def _wants_json(args: list[str]) -> bool:

@@ -6,6 +6,8 @@ server of the home, which is started if it is installed but down. Leaves to othe
 
 from __future__ import annotations
 
+import os
+import secrets
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,9 +22,11 @@ from graphrag_provenance.access.file_source import FileSource
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.config import Settings, default_actor, load_settings
 from graphrag_provenance.errors import ConfigurationError, InputError
+from graphrag_provenance.interfaces.cli import logs
 from graphrag_provenance.interfaces.cli.options import RoleName
 from graphrag_provenance.model.identifiers import parse_address
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.model.trace_context import parse_trace_id
 from graphrag_provenance.resources import etl_path
 from graphrag_provenance.rules.policies import PolicyLattice, parse_policies
 from graphrag_provenance.server.local import LocalServer
@@ -35,7 +39,24 @@ _PATIENCE_SECONDS = 60.0
 
 def say(text: str) -> None:
     """One message for the person, on stderr."""
-    typer.echo(text, err=True)
+    if logs.as_json():
+        logs.note(text)
+    else:
+        typer.echo(text, err=True)
+
+
+def trace_id_for(flag: str | None) -> str | None:
+    """The trace that this command belongs to: flag, then TRACEPARENT. Raises InputError for one that is malformed."""
+    given, place = (flag, "--trace-id") if flag is not None else (os.environ.get("TRACEPARENT") or None, "TRACEPARENT")
+    try:
+        found = None if given is None else parse_trace_id(given)
+    except ValueError as error:
+        raise InputError(f"{place}: {error}.", hint="See https://www.w3.org/TR/trace-context.") from None
+    if found is None and logs.as_json():
+        found = secrets.token_hex(16)  # lines before the run begins carry it too
+    if found is not None:
+        logs.carry(trace_id=found)
+    return found
 
 
 def settings_for(home: Path | None = None, workspace: Path | None = None, **flags: Any) -> Settings:

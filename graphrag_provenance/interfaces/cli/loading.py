@@ -17,7 +17,7 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.ingest import IngestOptions, Summary
 from graphrag_provenance.ingest import ingest as load
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
-from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for
+from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Workspace
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines
@@ -57,7 +57,7 @@ def ingest(
         bool, typer.Option("--require-registered-sources", help="Refuse evidence whose chunk no record declares.")
     ] = False,
     trace_id: Annotated[
-        str | None, typer.Option("--trace-id", help="Trace id for the run record, 32 hex digits.", metavar="ID")
+        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
     ] = None,
     actor: Annotated[
         str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
@@ -84,7 +84,7 @@ def ingest(
         actor=default_actor(settings),
         pipeline=pipeline_name,
         version=pipeline_version,
-        trace_id=trace_id,
+        trace_id=trace_id_for(trace_id),
         dry_run=dry_run,
         resume=resume,
         workers=workers,

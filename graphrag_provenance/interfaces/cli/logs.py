@@ -1,7 +1,7 @@
 """Logs on stderr, for people or for programs.
 
-Owns: how log lines look and which are shown. Whoever knows a run or a trace binds `run_id` or `trace_id`
-(`structlog.contextvars.bind_contextvars`), and every line carries it.
+Owns: how log lines look and which are shown. The first line that names a run or a trace gives `run_id` and `trace_id` to every line
+after it, from whatever thread: a command has one run. With the format `json` every line on stderr is one, messages for people too.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
@@ -17,10 +18,45 @@ from graphrag_provenance.errors import InputError
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _FORMATS = ("console", "json")
+_CARRIED = ("run_id", "trace_id")
+_carried: dict[str, Any] = {}
+_json = False
 
 
-def configure(level: str, form: str) -> None:
-    """Sends log lines of at least `level` to stderr. Raises InputError that lists what may be asked for."""
+def as_json() -> bool:
+    """Whether programs read stderr."""
+    return _json
+
+
+def carry(**ids: str) -> None:
+    """Give these ids to every line from here on."""
+    _carried.update(ids)
+
+
+def note(event: str, **fields: Any) -> None:
+    """A message for the person, as a log line."""
+    structlog.get_logger().info(event, **fields)
+
+
+def fail(event: str, **fields: Any) -> None:
+    """Why the command ends, as a log line."""
+    structlog.get_logger().error(event, **fields)
+
+
+def _carry(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for name in _CARRIED:
+        if event.get(name):
+            _carried[name] = event[name]
+        elif name in _carried:
+            event[name] = _carried[name]
+    return event
+
+
+def configure(level: str | None, form: str) -> None:
+    """Sends log lines of at least `level` (default: warning, as JSON info) to stderr. Raises InputError that lists what may be asked
+    for."""
+    global _json
+    level = level or ("info" if form == "json" else "warning")
     if level.lower() not in _LEVELS:
         raise InputError(f"There is no log level '{level}'.", hint=f"Use {', '.join(_LEVELS)}.")
     if form not in _FORMATS:
@@ -30,16 +66,22 @@ def configure(level: str, form: str) -> None:
         if form == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
     )
+    _json = form == "json"
+    _carried.clear()
+    processors: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        _carry,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
+        processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level.lower()]),
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # the stream of the moment, not that of this call
         cache_logger_on_first_use=False,
     )
-    logging.basicConfig(stream=sys.stderr, level=logging.ERROR, format="%(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=processors, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]))
+    logging.basicConfig(handlers=[handler], level=logging.ERROR)

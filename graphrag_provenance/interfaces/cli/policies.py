@@ -24,7 +24,7 @@ from graphrag_provenance.ingest.policy import (
     order_json,
 )
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
-from graphrag_provenance.interfaces.cli.context import open_database, policies_for, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.context import open_database, policies_for, reader_for, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import (
     Clearance,
     Format,
@@ -92,7 +92,7 @@ def apply(
         bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
     ] = False,
     trace_id: Annotated[
-        str | None, typer.Option("--trace-id", help="Trace id for the run record, 32 hex digits.", metavar="ID")
+        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
     ] = None,
     actor: Annotated[
         str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
@@ -110,7 +110,7 @@ def apply(
     )
     order = policies_for(settings, file)
     options = PolicyOptions(
-        source=str(file or settings.policies or "shipped"), actor=default_actor(settings), trace_id=trace_id, dry_run=dry_run,
+        source=str(file or settings.policies or "shipped"), actor=default_actor(settings), trace_id=trace_id_for(trace_id), dry_run=dry_run,
         require_registered_sources=settings.require_registered_sources, batch_size=settings.batch_size,
         lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds,
     )  # fmt: skip

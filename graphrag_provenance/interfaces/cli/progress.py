@@ -16,6 +16,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from graphrag_provenance.ingest import Progress
+from graphrag_provenance.interfaces.cli import logs
 
 SECONDS_BETWEEN_LINES = 5.0
 _PHASES = {"sources": "documents and entities", "edges": "edges"}
@@ -24,7 +25,7 @@ _PHASES = {"sources": "documents and entities", "edges": "edges"}
 @contextmanager
 def shown() -> Iterator[Callable[[Progress], None]]:
     """A callback for `ingest` that shows progress on stderr."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if logs.as_json() or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield _lines()
         return
     console = Console(stderr=True, color_system=None if os.environ.get("NO_COLOR") else "auto")
@@ -42,6 +43,9 @@ def _lines() -> Callable[[Progress], None]:
         if time.monotonic() - last < SECONDS_BETWEEN_LINES:
             return
         last = time.monotonic()
+        if logs.as_json():
+            logs.note("loading", phase=now.phase, done=now.done, total=now.total, records=now.records, rejected=now.rejected)
+            return
         share = f", {100 * now.done // now.total}%" if now.total else ""
         sys.stderr.write(f"{_text(now)}{share}\n")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-import structlog
 import typer
 
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for
+from graphrag_provenance.interfaces.cli import logs
+from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
     Clearance,
@@ -112,9 +112,8 @@ def ask(
     access: AccessSource | None = None,
 ) -> Trace:
     """The answer to a question, with its trace id on every log line from here on."""
-    found = answer(database, question, reader, access=access, audience=audience.value)
-    structlog.contextvars.bind_contextvars(trace_id=found.trace_id)
-    structlog.get_logger().info("traced", state=found.state, generation=found.generation, truncated=found.truncated)
+    found = answer(database, question, reader, access=access, audience=audience.value, trace_id=trace_id_for(None))
+    logs.note("traced", trace_id=found.trace_id, state=found.state, generation=found.generation, truncated=found.truncated)
     return found
 
 
