@@ -44,6 +44,7 @@ _COMMANDS = {
     "schema": _Place("schema", "app", "The store's schema: apply, status."),
     "ingest": _Place("loading", "ingest", "Load standard records into the store."),
     "trace": _Place("tracing", "trace", "Trace a claim through the graph to its evidence."),
+    "path": _Place("paths", "app", "Golden paths: check, record."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
     "entity": _Place("entities", "app", "Entities: find, show."),
     "run": _Place("runs", "app", "Runs: list, show."),

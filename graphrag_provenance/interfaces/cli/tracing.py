@@ -6,6 +6,7 @@ Owns: options, and how an answer is printed. Leaves to others: the answer (`stor
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import structlog
@@ -13,6 +14,8 @@ import typer
 
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.interfaces.cli.claims import answers as answers_to
+from graphrag_provenance.interfaces.cli.claims import caller_for, read_claims, show_answers
 from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
@@ -30,7 +33,7 @@ from graphrag_provenance.interfaces.cli.picture import draw
 from graphrag_provenance.interfaces.cli.render import print_json, print_lines
 from graphrag_provenance.model.instants import parse_instant
 from graphrag_provenance.model.readers import Reader
-from graphrag_provenance.rules.answers import Trace
+from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.traces import trace as answer
@@ -44,8 +47,12 @@ class AudienceName(StrEnum):
 
 
 def trace(
-    source: Annotated[str, typer.Argument(help="Where the claim starts, Type:id.", metavar="FROM")],
-    target: Annotated[str, typer.Argument(help="Where it ends, Type:id.", metavar="TO")],
+    source: Annotated[str | None, typer.Argument(help="Where the claim starts, Type:id.", metavar="FROM")] = None,
+    target: Annotated[str | None, typer.Argument(help="Where it ends, Type:id.", metavar="TO")] = None,
+    claims: Annotated[
+        Path | None,
+        typer.Option("--claims", help="Ask every claim of a file at once (TOML or JSON lines).", metavar="FILE"),
+    ] = None,
     relation: Annotated[
         list[str] | None,
         typer.Option("--relation", help="Relation that may be walked. Repeatable; default: all.", metavar="R"),
@@ -78,8 +85,21 @@ def trace(
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Trace a claim through the graph to its evidence. Exit code 1 if it stays unresolved."""
+    """Trace a claim through the graph to its evidence, or every claim of a file. Exit code 1 if one stays unresolved."""
     settings = settings_for(home, workspace, max_hops=max_hops, access_file=access_file)
+    if claims is not None:
+        if source or relation or sequence or undirected or environment or region or at or allow_stale:
+            raise InputError("A file of claims says itself what is asked.", hint="Leave out FROM, TO and the options about the claim.")
+        asked = read_claims(claims)
+        caller = caller_for(asked, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+        view: Audience | None = None if audience is None else "auditor" if audience is AudienceName.AUDITOR else "reader"
+        answers = answers_to(asked, settings, caller, principal, view)
+        show_answers(answers, view, format)
+        if any(one.state != "supported" for _, one in answers):
+            raise typer.Exit(1)
+        return
+    if source is None or target is None:
+        raise InputError("A claim has two ends.", hint="Write FROM and TO, or name a file with --claims.")
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     try:
         instant = parse_instant(at) if at else None
