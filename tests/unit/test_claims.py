@@ -55,7 +55,8 @@ def test_what_is_no_claims_file_is_refused_with_its_line(text: str, told: str) -
 
 def test_the_top_of_a_file_says_who_reads_unless_a_question_does() -> None:
     one, other = parse_golden(
-        'tenant = "T"\nclearance = ["internal"]\n[[question]]\n' + GOLDEN + '[[question]]\nroles = ["auditor"]\nclearance = []\n' + GOLDEN, "f")
+        'tenant = "T"\nclearance = ["internal"]\n[[question]]\n' + GOLDEN
+        + '[[question]]\nroles = ["auditor"]\nclearance = []\n' + GOLDEN, "f")
     assert one.reader(None, "p") == Reader("p", "T", frozenset({"internal"}))
     assert other.reader(None, "p") == Reader("p", "T", frozenset(), frozenset({Role.AUDITOR}))
 

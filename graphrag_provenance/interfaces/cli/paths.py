@@ -118,6 +118,6 @@ def record(
     if cut:
         raise InputError(f"The search for {', '.join(cut)} ran out of time, so nothing was recorded.", hint="Ask with fewer hops.")
     heading = [f"Recorded from generation {max(answer.generation for _, answer in found)}.", "Check with: gprov path check FILE"]
-    golden = [recorded(claim, answer, claim.reader(caller, "")) for claim, answer in found]
+    golden = [recorded(claim, answer, claim.reader(caller, "recorder")) for claim, answer in found]
     file.write_text(written(golden, heading), encoding="utf-8")
     say(f"Recorded {len(found)} answers in {file}.")
