@@ -12,13 +12,14 @@ from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.claims import Claim
+from graphrag_provenance.rules.conflicts import Relations
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.traces import traces
 
 
 def ask_claims(
     database: Database, claims: Sequence[Claim], caller: Reader | None, *, principal: str, access: AccessSource | None = None,
-    max_hops: int = 4, audience: Audience | None = None,
+    max_hops: int = 4, audience: Audience | None = None, relations: Relations | None = None,
 ) -> list[Trace]:
     """The answer to each claim, in order. `caller` asks what no reader is named for; `audience` None: the auditor's view where the
     claim names that role. Raises InputError for a claim without a reader, else as `traces`."""
@@ -29,6 +30,7 @@ def ask_claims(
     answers: dict[int, Trace] = {}
     for (reader, view), numbers in groups.items():
         found = traces(
-            database, [claims[number].question(max_hops) for number in numbers], reader, access=access, audience=view)
+            database, [claims[number].question(max_hops) for number in numbers], reader, access=access, audience=view,
+            relations=relations)
         answers.update(zip(numbers, found, strict=True))
     return [answers[number] for number in range(len(claims))]

@@ -49,8 +49,10 @@ from graphrag_provenance.rules.chains import (
     stated,
     without_each,
 )
+from graphrag_provenance.rules.conflicts import Place, Relations
+from graphrag_provenance.store.conflicts import rivals_of
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Visibility, require_role, visibility
+from graphrag_provenance.store.readers import Views, require_role
 from graphrag_provenance.store.together import Ask, Search, answer_together
 
 _MOST_SEARCHES = 24
@@ -60,22 +62,24 @@ _MOST_RELOADS = 3
 def trace(
     database: Database, question: Question, reader: Reader, *, granted: Collection[str] = frozenset(),
     access: AccessSource | None = None, trace_id: str | None = None, audience: Audience = "reader",
+    relations: Relations | None = None,
 ) -> Trace:
     """The answer to one question for one reader.
 
     `access`: the live source, asked before the search and again about what is to be shown; if it took something back, the
-    question is asked again without that. Or `granted`: the keys that the caller found open.
+    question is asked again without that. Or `granted`: the keys that the caller found open. `relations`: declared relations; with
+    them the answer says which visible edges conflict with its steps.
 
     Raises AccessDeniedError for the auditor's view without that role, ConfigurationError for an unknown clearance, and
     StoreError when the store cannot be read; a search that runs out of time is an answer with `truncated`.
     """
-    answer = traces(database, [question], reader, granted=granted, access=access, audience=audience)[0]
+    answer = traces(database, [question], reader, granted=granted, access=access, audience=audience, relations=relations)[0]
     return answer if trace_id is None else replace(answer, trace_id=trace_id)
 
 
 def traces(
     database: Database, questions: Sequence[Question], reader: Reader, *, granted: Collection[str] = frozenset(),
-    access: AccessSource | None = None, audience: Audience = "reader",
+    access: AccessSource | None = None, audience: Audience = "reader", relations: Relations | None = None,
 ) -> list[Trace]:
     """The answers to many questions for one reader, in order: what `trace` says to each, in one round trip a kind of statement.
 
@@ -85,18 +89,23 @@ def traces(
         require_role(reader, Role.AUDITOR, action="The auditor's view")
     live = LiveAccess(access, reader, granted)
     while True:
-        views = _Views(database, reader, live.keys)
+        views = Views(database, reader, live.keys)
         searches = [_Search(views, question) for question in questions]
         found = answer_together(database, [search.in_time(audit=audience == "auditor") for search in searches])
-        rests_on = [None if chain is None else _references(chain) for _, chain, _ in found]
+        rivals = answer_together(
+            database, [rivals_of(views, () if one is None else map(Place.of, one.steps), relations or {}) for _, one, _ in found])
+        rests_on = [
+            None if chain is None else _references(chain).union(*(other.edge["acl"] for _, other in beside))
+            for (_, chain, _), beside in zip(found, rivals, strict=True)]
         shown: set[str] = set().union(*(keys for keys in rests_on if keys is not None))
         if (None not in rests_on or live.confirm(None)) and (all(keys is None for keys in rests_on) or live.confirm(shown)):
             break
     return [
         Trace(
             search.question, secrets.token_hex(16), reason, search.generation, () if chain is None else (chain,),
-            search.truncated, rejected, live.record(keys or ()) if audience == "auditor" else None)
-        for search, (reason, chain, rejected), keys in zip(searches, found, rests_on, strict=True)
+            search.truncated, rejected, live.record(keys or ()) if audience == "auditor" else None,
+            None if relations is None else tuple(one for one, _ in beside))
+        for search, (reason, chain, rejected), keys, beside in zip(searches, found, rests_on, rivals, strict=True)
     ]
 
 
@@ -110,24 +119,10 @@ Found = tuple[Reason | None, Chain | None, tuple[Rejected, ...]]
 Find = Callable[[Sequence[Conditions]], Search[list[Chain | None]]]
 
 
-class _Views:
-    """The reader's view, shared by the searches of one call; when the order of policies changed, the first to notice renews it."""
-
-    def __init__(self, database: Database, reader: Reader, granted: frozenset[str]) -> None:
-        self._database, self._reader, self._granted = database, reader, granted
-        self.now: Visibility = visibility(database, reader, granted)
-
-    def after(self, old: Visibility) -> Visibility:
-        """The view that takes the place of an outdated one."""
-        if self.now is old:
-            self.now = visibility(self._database, self._reader, self._granted, fresh=True)
-        return self.now
-
-
 class _Search:
     """One question being answered: its ends, what was read so far and the budget left."""
 
-    def __init__(self, views: _Views, question: Question) -> None:
+    def __init__(self, views: Views, question: Question) -> None:
         self.question = question
         self._views, self._view = views, views.now
         self._ends: tuple[Address, Address] = (question.source, question.target)

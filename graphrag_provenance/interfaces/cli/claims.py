@@ -17,6 +17,7 @@ from graphrag_provenance.interfaces.cli.render import print_json, print_lines, t
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.claims import Claim, GoldenQuestion, form_of, parse_claims, parse_golden
+from graphrag_provenance.rules.conflicts import Relations
 from graphrag_provenance.store.asking import ask_claims
 
 C = TypeVar("C", bound=Claim)
@@ -44,19 +45,21 @@ def caller_for(
 
 def answers(
     claims: Sequence[C], settings: Settings, caller: Reader | None, principal: str | None, audience: Audience | None = None,
+    relations: Relations | None = None,
 ) -> list[tuple[C, Trace]]:
     """Each claim with its answer."""
     name = principal or (caller.principal if caller else None) or settings.principal or default_actor(settings)
     with open_database(settings, migrate=False) as database:
         found = ask_claims(
-            database, claims, caller, principal=name, access=access_for(settings), max_hops=settings.max_hops, audience=audience)
+            database, claims, caller, principal=name, access=access_for(settings), max_hops=settings.max_hops, audience=audience,
+            relations=relations)
     return list(zip(claims, found, strict=True))
 
 
 def show_answers(found: Sequence[tuple[Claim, Trace]], audience: Audience | None, form: Format) -> None:
     """The answers in the asked form, each with the id of its claim."""
     if form is Format.TABLE:
-        table([_row(claim, answer) for claim, answer in found], ("id", "from", "to", "state", "reason", "hops", "truncated"))
+        table([_row(claim, answer) for claim, answer in found], ("id", "from", "to", "state", "reason", "hops", "truncated", "conflicts"))
         return
     bodies = [_body(claim, answer, audience) for claim, answer in found]
     if form is Format.JSON:
@@ -75,4 +78,5 @@ def _row(claim: Claim, answer: Trace) -> dict[str, Any]:
         "id": claim.id, "from": claim.from_, "to": claim.to, "state": answer.state,
         "reason": None if answer.reason is None else answer.reason.value,
         "hops": len(answer.chains[0].steps) if answer.chains else None, "truncated": True if answer.truncated else None,
+        "conflicts": sorted({one.other for one in answer.conflicts or ()}),
     }

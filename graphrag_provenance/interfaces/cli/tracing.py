@@ -16,7 +16,7 @@ from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.interfaces.cli.claims import answers as answers_to
 from graphrag_provenance.interfaces.cli.claims import caller_for, read_claims, show_answers
-from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for
+from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, relations_for, settings_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
     Clearance,
@@ -25,6 +25,7 @@ from graphrag_provenance.interfaces.cli.options import (
     Home,
     Principal,
     ReaderFile,
+    RelationsFile,
     RoleOption,
     Tenant,
     Workspace,
@@ -35,6 +36,7 @@ from graphrag_provenance.model.instants import parse_instant
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.conflicts import Relations
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.traces import trace as answer
 
@@ -75,6 +77,7 @@ def trace(
         AudienceName | None,
         typer.Option("--audience", help="Whose view. auditor needs --role auditor. Default: reader."),
     ] = None,
+    relations: RelationsFile = None,
     tenant: Tenant = None,
     clearance: Clearance = None,
     principal: Principal = None,
@@ -93,7 +96,7 @@ def trace(
         asked = read_claims(claims)
         caller = caller_for(asked, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
         view: Audience | None = None if audience is None else "auditor" if audience is AudienceName.AUDITOR else "reader"
-        answers = answers_to(asked, settings, caller, principal, view)
+        answers = answers_to(asked, settings, caller, principal, view, relations_for(relations))
         show_answers(answers, view, format)
         if any(one.state != "supported" for _, one in answers):
             raise typer.Exit(1)
@@ -118,7 +121,7 @@ def trace(
         require_current=not allow_stale,
     )
     with open_database(settings, migrate=False) as database:
-        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings))
+        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings), relations_for(relations))
     show(found, who, audience or AudienceName.READER, format)
     if found.state != "supported":
         raise typer.Exit(1)
@@ -130,9 +133,10 @@ def ask(
     reader: Reader,
     audience: AudienceName = AudienceName.READER,
     access: AccessSource | None = None,
+    relations: Relations | None = None,
 ) -> Trace:
     """The answer to a question, with its trace id on every log line from here on."""
-    found = answer(database, question, reader, access=access, audience=audience.value)
+    found = answer(database, question, reader, access=access, audience=audience.value, relations=relations)
     structlog.contextvars.bind_contextvars(trace_id=found.trace_id)
     structlog.get_logger().info("traced", state=found.state, generation=found.generation, truncated=found.truncated)
     return found
