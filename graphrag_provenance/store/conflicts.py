@@ -6,7 +6,8 @@ Owns: reading the edges that stand beside a given one, for one reader. Leaves to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from graphrag_provenance.errors import StoreConflictError
 from graphrag_provenance.queries import query
@@ -27,7 +28,7 @@ def rivals_of(views: Views, places: Iterable[Place], relations: Relations) -> Se
     for _ in range(_MOST_RELOADS if ends else 0):
         rows = yield Ask(query("read.rivals"), "ends", ends, view)
         if all(row["policies_hash"] == view.policies_hash for row in rows):
-            others = [_place(row) for row in rows if _may_see(view, row["edge"])]
+            others = [_place(row) for row in rows if may_see(view, row["edge"])]
             found = {(Conflict(one.edge["edge_id"], other.edge["edge_id"], one.type), other.edge["edge_id"]): other
                      for one in given for other in others if in_conflict(one, other, relations)}
             return [(conflict, found[conflict, other]) for conflict, other in sorted(found)]
@@ -42,7 +43,8 @@ def _place(row: Row) -> Place:
     return Place(row["edge"], row["type"], *((one["tenant"], one["type"], one["id"]) for one in (source, target)))
 
 
-def _may_see(view: Visibility, edge: Row) -> bool:
+def may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
+    """The second check of an edge: some policy, all of them allowed, every reference granted, the tenant the reader's."""
     policies, references = edge.get("policies"), edge.get("acl")
     if not policies or references is None or edge.get("tenant") != view.tenant:
         return False

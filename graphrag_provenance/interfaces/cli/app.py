@@ -45,6 +45,8 @@ _COMMANDS = {
     "ingest": _Place("loading", "ingest", "Load standard records into the store."),
     "trace": _Place("tracing", "trace", "Trace a claim through the graph to its evidence."),
     "path": _Place("paths", "app", "Golden paths: check, record."),
+    "gate": _Place("gating", "gate", "Judge whether the evidence of an answer is complete."),
+    "eval": _Place("evaluating", "app", "Measures: chains, gate."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
     "entity": _Place("entities", "app", "Entities: find, show."),
     "run": _Place("runs", "app", "Runs: list, show."),
