@@ -1,4 +1,4 @@
-// read.gate_passages — visible passages by key, with the visible edges that each supports
+// read.gate_passages — visible passages by key, with the ids of the visible edges that cite each
 // access: read
 // param tenant: string
 // param allowed: list<string>
@@ -12,11 +12,10 @@ WITH q, c, v, d, coalesce(c.policies, []) + coalesce(v.policies, []) + coalesce(
 WHERE all(policy IN statements WHERE policy IN $allowed) AND all(reference IN references WHERE reference IN $granted)
 CALL (c) {
   MATCH (c)<-[e:EVIDENCED_BY]-(a:Assertion)
-  WHERE e.until IS NULL AND e.polarity = 'supports' AND a.tenant = $tenant AND a.state = 'published'
+  WHERE e.until IS NULL AND a.tenant = $tenant AND a.state = 'published'
     AND size(a.policies) > 0 AND all(policy IN a.policies WHERE policy IN $allowed)
     AND all(reference IN a.acl WHERE reference IN $granted)
-  RETURN collect(DISTINCT a {.tenant, .edge_id, .relation, .source_type, .source_id, .target_type, .target_id, .environment,
-    .region, .valid_from, .valid_to, .current, .disputed, .policies, .acl, .state}) AS edges
+  RETURN collect(DISTINCT a.edge_id) AS edges
 }
 RETURN q.number AS number, c.doc AS doc, c.chunk AS chunk, c.ordinal AS ordinal, d.head AS head,
   [c.tenant, v.tenant, d.tenant] AS tenants, statements, references, edges

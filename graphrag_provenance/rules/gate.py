@@ -9,7 +9,7 @@ Rules:
   first two are told apart for auditors only;
 - a sentence that cites nothing, or nothing that is there for the reader, is an `unsupported-sentence`;
 - an edge must have an end among the entities of its sentence, else `wrong-entity`, and hold under its condition (and the answer's),
-  else `wrong-environment`. A passage is about what the visible edges that it supports are about: one of them must fit; where there
+  else `wrong-environment`. A passage is about what the visible edges that cite it are about: one of them must fit; where there
   are none, nothing is known and nothing is said;
 - a disputed edge, and one that a declared single-valued relation forbids beside another visible one, is a `conflict`;
 - within one revision a later facet must not begin before an earlier one, neither by chunk ordinal nor by sentence: `section-order`.
@@ -17,7 +17,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -67,8 +67,8 @@ class PassageFact:
     """Head revision of its document."""
     ordinal: int | None
     """Its place in the revision."""
-    supports: tuple[str, ...] = ()
-    """Ids of visible edges that it supports, sorted."""
+    cited_by: tuple[str, ...] = ()
+    """Ids of visible edges that cite it, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Facts:
 
     passages: Mapping[PassageKey, PassageFact]
     edges: Mapping[str, EdgeFact]
-    """Edges that the ledger names or that its passages support."""
+    """Edges that the ledger names, and all that cite its passages."""
     hidden: Collection[str | PassageKey] | None = None
     """For auditors: what exists and only permission is missing. None: not an auditor's view."""
 
@@ -137,15 +137,17 @@ def judge(ledger: Ledger, facts: Facts, now: datetime) -> Verdict:
     """The verdict; `now` stands in where nothing says an instant."""
     covered = {entry.facet for entry in ledger.entries if entry.facet is not None and (entry.edges or entry.passages)}
     findings: list[Finding] = []
+    usual = _Asked.of(Entry(sentence=""), ledger, now)
+    troubled = frozenset(edge.edge_id for edge in facts.edges.values() if edge.disputed or edge.rivals)
     for number, entry in enumerate(ledger.entries, 1):
-        findings += _entry(number, entry, ledger, facts, now)
+        as_usual = entry.entities is None and not entry.condition.model_fields_set
+        findings += _entry(number, entry, usual if as_usual else _Asked.of(entry, ledger, now), facts, troubled)
     findings += _order(ledger, facts)
     findings.sort(key=lambda one: (one.entry, one.reason, str(one.evidence), one.detail))
     return Verdict(tuple(sorted(covered)), tuple(sorted(set(ledger.facets) - covered)), tuple(dict.fromkeys(findings)))
 
 
-def _entry(number: int, entry: Entry, ledger: Ledger, facts: Facts, now: datetime) -> Iterable[Finding]:
-    asked = _Asked.of(entry, ledger, now)
+def _entry(number: int, entry: Entry, asked: _Asked, facts: Facts, troubled: frozenset[str]) -> Iterable[Finding]:
     if asked.contradiction is not None:
         yield Finding(Problem.ENVIRONMENT, number, None, asked.contradiction)
     there = 0
@@ -172,25 +174,30 @@ def _entry(number: int, entry: Entry, ledger: Ledger, facts: Facts, now: datetim
         there += 1
         if not is_current(fact.doc, fact.head):
             yield Finding(Problem.EVIDENCE, number, key, f"stale: {fact.head} replaced it")
-        yield from _passage(number, key, [facts.edges[one] for one in fact.supports if one in facts.edges], asked)
+        if fact.cited_by and (unfit := _passage(number, key, fact.cited_by, facts.edges, asked)) is not None:
+            yield unfit
+        if troubled:
+            edges = (facts.edges[one] for one in fact.cited_by if one in troubled)
+            yield from (found for edge in edges if asked.fits(edge) for found in _conflicts(number, key, edge))
     if not there:
         yield Finding(Problem.UNSUPPORTED, number, None, "it cites nothing that is there")
 
 
-def _passage(number: int, key: PassageKey, supported: list[EdgeFact], asked: _Asked) -> Iterable[Finding]:
-    """Problems of a passage by the edges that it supports."""
-    if not supported:
-        return
-    about = [edge for edge in supported if asked.about(edge)]
-    if not about:
-        yield Finding(Problem.ENTITY, number, key, f"is about {_list({end for edge in supported for end in edge.ends})}")
-        return
-    elsewhere = [asked.elsewhere(edge) for edge in about]
-    if None not in elsewhere:
-        yield Finding(Problem.ENVIRONMENT, number, key, str(elsewhere[0]))
-    for edge, away in zip(about, elsewhere, strict=True):
-        if away is None:
-            yield from _conflicts(number, key, edge)
+def _passage(
+    number: int, key: PassageKey, citing: Sequence[str], edges: Mapping[str, EdgeFact], asked: _Asked,
+) -> Finding | None:
+    """What is wrong with a passage if no edge that cites it fits."""
+    elsewhere: str | None = None
+    for edge_id in citing:
+        edge = edges[edge_id]
+        if asked.about(edge):
+            away = asked.elsewhere(edge)
+            if away is None:
+                return None
+            elsewhere = elsewhere or away
+    if elsewhere is not None:
+        return Finding(Problem.ENVIRONMENT, number, key, elsewhere)
+    return Finding(Problem.ENTITY, number, key, f"is about {_list({end for one in citing for end in edges[one].ends})}")
 
 
 def _conflicts(number: int, evidence: str | PassageKey, edge: EdgeFact) -> Iterable[Finding]:
@@ -226,7 +233,10 @@ class _Asked:
             own.region or whole.region, own.instant or whole.instant or now, _contradiction(own, whole))
 
     def about(self, edge: EdgeFact) -> bool:
-        return not self.entities or bool(self.entities & edge.ends)
+        return not self.entities or not self.entities.isdisjoint(edge.ends)
+
+    def fits(self, edge: EdgeFact) -> bool:
+        return self.about(edge) and self.elsewhere(edge) is None
 
     def elsewhere(self, edge: EdgeFact) -> str | None:
         """Where an edge holds instead; None: it holds here."""
@@ -252,7 +262,7 @@ def _contradiction(own: Condition, whole: Condition) -> str | None:
 def _order(ledger: Ledger, facts: Facts) -> Iterable[Finding]:
     """Later facets that begin before earlier ones, within one revision."""
     ranks = {facet: rank for rank, facet in enumerate(ledger.order)}
-    firsts: dict[str, dict[int, list[tuple[int, int]]]] = {}
+    first: dict[tuple[str, int], tuple[int, int]] = {}  # by revision and facet: the least ordinal, and the first sentence
     for number, entry in enumerate(ledger.entries, 1):
         rank = ranks.get(entry.facet or "")
         if rank is None:
@@ -260,18 +270,19 @@ def _order(ledger: Ledger, facts: Facts) -> Iterable[Finding]:
         for passage in entry.passages:
             fact = facts.passages.get((passage.doc, passage.chunk))
             if fact is not None and fact.ordinal is not None:
-                firsts.setdefault(fact.doc, {}).setdefault(rank, []).append((fact.ordinal, number))
-    for doc, ranked in firsts.items():
-        for what, place in (("chunk", 0), ("sentence", 1)):
-            latest: tuple[int, int] | None = None
-            for rank in sorted(ranked):
-                ordinal, number = min(ranked[rank], key=lambda one: one[place])
-                begins = (ordinal, number)[place]
-                if latest is not None and begins < latest[0]:
-                    detail = f"{ledger.order[rank]} comes before {ledger.order[latest[1]]} by {what}, in {doc}"
-                    yield Finding(Problem.SECTION_ORDER, number, None, detail)
-                if latest is None or begins > latest[0]:
-                    latest = (begins, rank)
+                place = (fact.doc, rank)
+                known = first.get(place)
+                if known is None or fact.ordinal < known[0]:
+                    first[place] = (fact.ordinal, number if known is None else known[1])
+    latest: dict[tuple[str, str], tuple[int, int]] = {}
+    for (doc, rank), begins in sorted(first.items()):
+        for what, start in zip(("chunk", "sentence"), begins, strict=True):
+            last = latest.get((doc, what))
+            if last is not None and start < last[0]:
+                detail = f"{ledger.order[rank]} comes before {ledger.order[last[1]]} by {what}, in {doc}"
+                yield Finding(Problem.SECTION_ORDER, begins[1], None, detail)
+            else:
+                latest[doc, what] = (start, rank)
 
 
 def _list(values: Iterable[str]) -> str:

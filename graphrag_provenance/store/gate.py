@@ -6,7 +6,7 @@ what does not exist; for an auditor one more look-up says which of the missing e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,20 +72,17 @@ def gate(
 def _facts(database: Database, view: Visibility, reader: Reader, ledger: Ledger, relations: Relations) -> Facts:
     keys = sorted({(one.doc, one.chunk) for entry in ledger.entries for one in entry.passages})
     named = sorted({edge_id for entry in ledger.entries for edge_id in entry.edges})
-    edges: dict[str, Row] = {}
-    passages: dict[PassageKey, PassageFact] = {}
     asked = [{"number": number, "doc": doc, "chunk": chunk} for number, (doc, chunk) in enumerate(keys)]
-    for part in _parts(asked):
-        for row in database.read("read.gate_passages", **view.params(), passages=part):
-            seen = [edge for edge in row["edges"] if _published(view, edge)]
-            if _readable(view, row, seen):
-                edges |= {edge["edge_id"]: edge for edge in seen}
-                passages[row["doc"], row["chunk"]] = PassageFact(
-                    row["doc"], row["chunk"], row["head"], row["ordinal"], tuple(sorted(edge["edge_id"] for edge in seen)))
-    left = [{"number": number, "edge_id": edge_id} for number, edge_id in enumerate(named) if edge_id not in edges]
-    for part in _parts(left):
-        rows = database.read("read.gate_edges", **view.params(), edges=part)
-        edges |= {row["edge"]["edge_id"]: row["edge"] for row in rows if _published(view, row["edge"])}
+    found = [row for part in _parts(asked) for row in database.read("read.gate_passages", **view.params(), passages=part)]
+    wanted = sorted({*named, *(edge_id for row in found for edge_id in row["edges"])})
+    asked = [{"number": number, "edge_id": edge_id} for number, edge_id in enumerate(wanted)]
+    rows = [row["edge"] for part in _parts(asked) for row in database.read("read.gate_edges", **view.params(), edges=part)]
+    edges = {edge["edge_id"]: edge for edge in rows if edge["state"] == "published" and may_see(view, edge)}
+    passages: dict[PassageKey, PassageFact] = {}
+    for row in found:
+        citing = tuple(sorted(edge_id for edge_id in row["edges"] if edge_id in edges))
+        if _readable(view, row, citing):
+            passages[row["doc"], row["chunk"]] = PassageFact(row["doc"], row["chunk"], row["head"], row["ordinal"], citing)
     views = Views(database, reader, view.granted)
     views.now = view
     places = [_place(edge) for edge in edges.values()]
@@ -100,16 +97,12 @@ def _parts(asked: Sequence[Row]) -> list[Sequence[Row]]:
     return [asked[start:start + _MOST_AT_ONCE] for start in range(0, len(asked), _MOST_AT_ONCE)]
 
 
-def _published(view: Visibility, edge: Mapping[str, Any]) -> bool:
-    return edge["state"] == "published" and may_see(view, edge)
-
-
-def _readable(view: Visibility, row: Row, edges: Sequence[Row]) -> bool:
+def _readable(view: Visibility, row: Row, citing: Sequence[str]) -> bool:
     """The second check: everything said about the passage is the reader's. Where nothing is, an edge that rests on it must be seen:
     what the reader may see of an edge is all of its evidence."""
     if set(row["tenants"]) != {view.tenant} or not view.granted.issuperset(row["references"]):
         return False
-    return view.allowed.issuperset(row["statements"]) if row["statements"] else bool(edges)
+    return view.allowed.issuperset(row["statements"]) if row["statements"] else bool(citing)
 
 
 def _place(edge: Row) -> Place:

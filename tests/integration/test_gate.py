@@ -139,6 +139,15 @@ def test_a_hidden_edge_says_nothing_about_a_passage_and_makes_no_conflict(fresh_
     assert judged(fresh_database, tenant, entry, clearance="hr")["state"] == "evidence-complete"
 
 
+def test_either_side_of_a_dispute_is_in_conflict(
+    fresh_database: Database, load: Load, tenant: str) -> None:
+    records = edge("pay", "b", refuted=True)
+    load(tenant, records)
+    supporting, refuting = passages(*records)
+    for entry in ({"passages": [supporting]}, {"passages": [refuting]}, {"edges": ["pay->b"]}):
+        assert judged(fresh_database, tenant, entry)["reasons"] == ["conflict"]
+
+
 def test_what_the_live_source_takes_back_is_judged_as_absent(fresh_database: Database, load: Load, tenant: str) -> None:
     load(tenant, edge("pay", "b", acl=ACL))
 

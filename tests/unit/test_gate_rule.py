@@ -25,9 +25,9 @@ def edge(edge_id: str, *ends: str, current: bool = True, disputed: bool = False,
     return EdgeFact(edge_id, frozenset(ends or ("S:a", "S:b")), scope, current, disputed, rivals)
 
 
-def passage(name: str, ordinal: int | None = 0, *, stale: bool = False, supports: tuple[str, ...] = ()) -> PassageFact:
+def passage(name: str, ordinal: int | None = 0, *, stale: bool = False, cited_by: tuple[str, ...] = ()) -> PassageFact:
     doc, chunk = name.split("#")
-    return PassageFact(doc, chunk, f"{doc}+" if stale else doc, ordinal, supports)
+    return PassageFact(doc, chunk, f"{doc}+" if stale else doc, ordinal, cited_by)
 
 
 def facts(*found: EdgeFact | PassageFact, hidden: Any = None) -> Facts:
@@ -82,14 +82,14 @@ def test_what_nothing_covers_is_missing_sorted() -> None:
     (entry(None, "e1"), facts(edge("e1", valid_to=NOW)), ["wrong-environment"]),
     (entry(None, "e1"), facts(edge("e1", valid_from=NOW)), []),
     (entry(None, "e1", condition={"at": "2025-01-01T00:00:00Z"}), facts(edge("e1", valid_from=NOW)), ["wrong-environment"]),
-    # A passage is about what it supports.
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1",)), edge("e1")), []),
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1",)), edge("e1", "S:b", "S:c")), ["wrong-entity"]),
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1", "e2")), edge("e1", "S:b", "S:c"), edge("e2")), []),
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1",)), edge("e1", environment="staging")), ["wrong-environment"]),
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1", "e2")), edge("e1", environment="staging"), edge("e2")), []),
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1",)), edge("e1", disputed=True)), ["conflict"]),
-    (entry(None, "d@1#1"), facts(passage("d@1#1", supports=("e1", "e2")), edge("e1"), edge("e2", "S:b", "S:c", disputed=True)), []),
+    # A passage is about what cites it says.
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1",)), edge("e1")), []),
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1",)), edge("e1", "S:b", "S:c")), ["wrong-entity"]),
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1", "e2")), edge("e1", "S:b", "S:c"), edge("e2")), []),
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1",)), edge("e1", environment="staging")), ["wrong-environment"]),
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1", "e2")), edge("e1", environment="staging"), edge("e2")), []),
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1",)), edge("e1", disputed=True)), ["conflict"]),
+    (entry(None, "d@1#1"), facts(passage("d@1#1", cited_by=("e1", "e2")), edge("e1"), edge("e2", "S:b", "S:c", disputed=True)), []),
 ])
 def test_each_problem_has_its_reason(one: dict[str, Any], known: Facts, reasons: list[str]) -> None:
     found = judge(ledger(one), known, NOW)
