@@ -67,8 +67,10 @@ class Claim(BaseModel):
     """Edge ids that stand nearby and must not be in the chain (evaluation)."""
     passages: list[str] = []
     """Supporting passages that a full answer brings, `doc@ver#chunk` (evaluation); empty: those of the chain expected."""
+    documents: list[str] = []
+    """Ids of the documents that it is drawn from (evaluation, check of a split)."""
     split: str | None = None
-    """Part of a divided set, for example `development`, `test` (evaluation)."""
+    """Side of a divided set, for example `development`, `test` (evaluation)."""
 
     def question(self, max_hops: int = 4) -> Question:
         """What is asked. Raises ValueError or InputError for what is no question."""
