@@ -1,6 +1,6 @@
 """Measures the product beside the floor, on the same server in one run, and prints the ratios.
 
-    python benchmarks/run.py [ingest|trace|all] [--edges N] [--rounds N] [--neo4j-version V] [--json FILE] [--strict]
+    python benchmarks/run.py [ingest|trace|gate|all] [--edges N] [--rounds N] [--neo4j-version V] [--json FILE] [--strict]
 
 Owns: what is timed, in which order, and how it is told. Floor and product take turns in every round, after one round that
 is thrown away, so that both meet the same warm-up and the same noise of the machine. Times come as medians with least and
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 import data
 import floors
@@ -32,10 +33,14 @@ from graphrag_provenance.ingest import IngestOptions, Summary, ingest
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.gate import judge
+from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.rules.policies import parse_policies
-from graphrag_provenance.store.traces import trace
+from graphrag_provenance.store import gate as gates
+from graphrag_provenance.store.traces import trace, traces
 
 HOPS = 3
+GATE_PASSAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +217,9 @@ def measure_trace(server: Bench, given: Input, rounds: int, report: Report) -> N
                 (source["label"], source["id"]), (target["label"], target["id"]), directed=False, max_hops=HOPS)
             ours.append(seconds_of(lambda q=question: _require_chain(trace(server.database, q, reader))))
         batch = seconds_of(lambda: _require(floors.paths(server.driver, [(s["id"], t["id"]) for s, t in asked])))
+        claims = [
+            Question((s["label"], s["id"]), (t["label"], t["id"]), directed=False, max_hops=HOPS) for s, t in asked]
+        many = seconds_of(lambda: [_require_chain(one) for one in traces(server.database, claims, reader)])  # noqa: B023
         if number == 0:
             continue
         for part in (50, 95):
@@ -220,6 +228,33 @@ def measure_trace(server: Bench, given: Input, rounds: int, report: Report) -> N
             report.value(f"trace, p{part}", "ms", own * 1000)
             report.ratio(f"trace / shortestPath, p{part}", own / floor, Goal("≤", 1.5 if part == 50 else 2))
         report.value("floor: 200 pairs in one statement", "ms", batch * 1000)
+        report.value("200 claims in one call", "ms", many * 1000)
+        report.ratio("200 claims in one call / 200 pairs in one statement", many / batch, Goal("≤", 3))
+    server.empty()
+
+
+def measure_gate(server: Bench, given: Input, rounds: int, report: Report) -> None:
+    """A ledger over every passage of the corpus, 10,000 at most: with its look-ups, and the judgement by itself."""
+    load(server, given)
+    reader = Reader("bench", data.TENANT, frozenset({data.POLICIES[-1]}))
+    refs = [{"doc": chunk["revision"], "chunk": chunk["id"]} for chunk in given.corpus.chunks[:GATE_PASSAGES]]
+    ledger = Ledger.model_validate({
+        "facets": ["action"], "entries": [{"sentence": "s", "facet": "action", "passages": [ref]} for ref in refs]})
+    inner: list[float] = []
+
+    def timed(*arguments: Any) -> Any:
+        started = time.perf_counter()
+        verdict = judge(*arguments)
+        inner.append(time.perf_counter() - started)
+        return verdict
+
+    for number in range(rounds + 1):
+        with patch.object(gates, "judge", timed):
+            whole = seconds_of(lambda: gates.gate(server.database, ledger, reader))
+        if number:
+            report.value(f"gate over {len(refs):,} passages", "ms", inner[-1] * 1000)
+            report.value(f"gate over {len(refs):,} passages, with look-ups", "ms", whole * 1000)
+            report.ratio(f"gate over {len(refs):,} passages / 50 ms", inner[-1] / 0.05, Goal("≤", 1))
     server.empty()
 
 
@@ -243,7 +278,7 @@ def _percentile(values: Sequence[float], part: int) -> float:
     return sorted(values)[int(len(values) * part / 100)]
 
 
-MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {"ingest": measure_ingest, "trace": measure_trace}
+MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {"ingest": measure_ingest, "trace": measure_trace, "gate": measure_gate}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.rules.chains import Chain, Failure, Item, Question, Reason, Step
+from graphrag_provenance.rules.conflicts import Conflict
 
 Audience = Literal["reader", "auditor"]
 Json = dict[str, Any]
@@ -43,6 +44,8 @@ class Trace:
     """Filled for auditors only."""
     access: Json | None = None
     """What the live access source decided, and from which state of it; for auditors only. None: no source was asked."""
+    conflicts: tuple[Conflict, ...] | None = None
+    """What contradicts a step, of the edges that the reader may see; None: no relations were declared to the question."""
 
     @property
     def state(self) -> str:
@@ -63,6 +66,8 @@ class Trace:
             "paths": [chain_json(chain, auditor=auditor) for chain in self.chains],
             "citations": citations(self.chains),
         }
+        if self.conflicts is not None:
+            answer["conflicts"] = [one.as_json() for one in self.conflicts]
         if auditor:
             answer["policies"] = sorted({p for chain in self.chains for step in chain.steps for p in step.edge["policies"]})
             answer["access"] = self.access

@@ -1,6 +1,8 @@
 """Declared relations: what `relations.toml` says about a relation (spec 4, conflicts; spec 1, scope).
 
-Owns: the file format and the check of one edge against it. An undeclared relation is unconstrained.
+Owns: the file format and the check of one edge against it: domain, range and required scope refuse an edge when it is loaded.
+An undeclared relation is unconstrained. Leaves to others: `single_valued` and `symmetric` are about two edges, which may come in
+any order, so they are checked when edges are read (`rules.conflicts`) and refuse nothing.
 """
 
 from __future__ import annotations
@@ -53,6 +55,9 @@ def parse_relations(text: str, source: str = "the relations file") -> Mapping[st
         for name, relation in parsed.relations.items():
             for entity_type in [*relation.domain, *relation.range]:
                 check_entity_type(entity_type)
+            if relation.symmetric and set(relation.domain) != set(relation.range):
+                raise ConfigurationError(
+                    f"{source}: relation '{name}' is symmetric, so its domain and range must be the same types.")
             key = relationship_type(name)
             if key in declared:
                 raise ConfigurationError(f"{source}: relation '{name}' is declared twice (as {key}).")

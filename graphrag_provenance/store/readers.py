@@ -63,6 +63,20 @@ def visibility(database: Database, reader: Reader, granted: Collection[str] = fr
     return Visibility(reader.tenant, covered(orders, reader.clearances), frozenset(granted), names, hash_)
 
 
+class Views:
+    """The reader's view, shared by the searches of one call; when the order of policies changed, the first to notice renews it."""
+
+    def __init__(self, database: Database, reader: Reader, granted: frozenset[str]) -> None:
+        self._database, self._reader, self._granted = database, reader, granted
+        self.now: Visibility = visibility(database, reader, granted)
+
+    def after(self, old: Visibility) -> Visibility:
+        """The view that takes the place of an outdated one."""
+        if self.now is old:
+            self.now = visibility(self._database, self._reader, self._granted, fresh=True)
+        return self.now
+
+
 def under_one_order(database: Database, reader: Reader, granted: Collection[str], read: Callable[[Visibility], T]) -> T:
     """What `read` makes of the reader's view, while the order that the view is made by stands: if it is another one afterwards,
     edges may have been decided by that meanwhile, and what was read is thrown away and read again, errors included."""

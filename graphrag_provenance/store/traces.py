@@ -2,7 +2,9 @@
 
 Owns: which stored queries a question needs and in which order. Usually one round trip: ends, chain and evidence come
 together. Only a question that stays open costs more: one look-up if a name is not an id, and one statement that asks the
-same question again without one condition at a time, over the edges the reader may see, to say why.
+same question again without one condition at a time, over the edges the reader may see, to say why. Many questions go
+together: each statement carries all that is asked of it at that moment (`together`), so `traces` takes no more round trips than
+its most laborious question.
 
 The order of policies may change between two reads: each answer carries its hash, and an answer read under another order
 than the reader's clearances were closed by is thrown away and asked for again.
@@ -25,6 +27,7 @@ from graphrag_provenance.errors import StoreConflictError, StoreTimeoutError
 from graphrag_provenance.model.identifiers import relationship_type
 from graphrag_provenance.model.instants import now
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.queries import query
 from graphrag_provenance.queries.bounds import bounded
 from graphrag_provenance.rules.answers import Audience, Rejected, Trace
 from graphrag_provenance.rules.chains import (
@@ -46,8 +49,11 @@ from graphrag_provenance.rules.chains import (
     stated,
     without_each,
 )
+from graphrag_provenance.rules.conflicts import Place, Relations
+from graphrag_provenance.store.conflicts import rivals_of
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Visibility, require_role, visibility
+from graphrag_provenance.store.readers import Views, require_role
+from graphrag_provenance.store.together import Ask, Search, answer_together
 
 _MOST_SEARCHES = 24
 _MOST_RELOADS = 3
@@ -56,31 +62,51 @@ _MOST_RELOADS = 3
 def trace(
     database: Database, question: Question, reader: Reader, *, granted: Collection[str] = frozenset(),
     access: AccessSource | None = None, trace_id: str | None = None, audience: Audience = "reader",
+    relations: Relations | None = None,
 ) -> Trace:
     """The answer to one question for one reader.
 
     `access`: the live source, asked before the search and again about what is to be shown; if it took something back, the
-    question is asked again without that. Or `granted`: the keys that the caller found open.
+    question is asked again without that. Or `granted`: the keys that the caller found open. `relations`: declared relations; with
+    them the answer says which visible edges conflict with its steps.
 
     Raises AccessDeniedError for the auditor's view without that role, ConfigurationError for an unknown clearance, and
     StoreError when the store cannot be read; a search that runs out of time is an answer with `truncated`.
+    """
+    answer = traces(database, [question], reader, granted=granted, access=access, audience=audience, relations=relations)[0]
+    return answer if trace_id is None else replace(answer, trace_id=trace_id)
+
+
+def traces(
+    database: Database, questions: Sequence[Question], reader: Reader, *, granted: Collection[str] = frozenset(),
+    access: AccessSource | None = None, audience: Audience = "reader", relations: Relations | None = None,
+) -> list[Trace]:
+    """The answers to many questions for one reader, in order: what `trace` says to each, in one round trip a kind of statement.
+
+    `access` decides once for all of them: what it takes back before they are shown, none of them rests on. Raises as `trace`.
     """
     if audience == "auditor":
         require_role(reader, Role.AUDITOR, action="The auditor's view")
     live = LiveAccess(access, reader, granted)
     while True:
-        search = _Search(database, question, reader, live.keys)
-        try:
-            reason, chain, rejected = search.answer(audit=audience == "auditor")
-        except StoreTimeoutError:
-            reason, chain, rejected, search.truncated = Reason.NO_PATH, None, (), True
-        rests_on = None if chain is None else _references(chain)
-        if live.confirm(rests_on):
+        views = Views(database, reader, live.keys)
+        searches = [_Search(views, question) for question in questions]
+        found = answer_together(database, [search.in_time(audit=audience == "auditor") for search in searches])
+        rivals = answer_together(
+            database, [rivals_of(views, () if one is None else map(Place.of, one.steps), relations or {}) for _, one, _ in found])
+        rests_on = [
+            None if chain is None else _references(chain).union(*(other.edge["acl"] for _, other in beside))
+            for (_, chain, _), beside in zip(found, rivals, strict=True)]
+        shown: set[str] = set().union(*(keys for keys in rests_on if keys is not None))
+        if (None not in rests_on or live.confirm(None)) and (all(keys is None for keys in rests_on) or live.confirm(shown)):
             break
-    return Trace(
-        question, trace_id or secrets.token_hex(16), reason, search.generation,
-        () if chain is None else (chain,), search.truncated, rejected,
-        live.record(rests_on or ()) if audience == "auditor" else None)
+    return [
+        Trace(
+            search.question, secrets.token_hex(16), reason, search.generation, () if chain is None else (chain,),
+            search.truncated, rejected, live.record(keys or ()) if audience == "auditor" else None,
+            None if relations is None else tuple(one for one, _ in beside))
+        for search, (reason, chain, rejected), keys, beside in zip(searches, found, rests_on, rivals, strict=True)
+    ]
 
 
 def _references(chain: Chain) -> frozenset[str]:
@@ -89,62 +115,70 @@ def _references(chain: Chain) -> frozenset[str]:
         key for step in chain.steps for keys in (step.edge["acl"], *(item.references for item in step.evidence)) for key in keys)
 
 
-Find = Callable[[Sequence[Conditions]], list[Chain | None]]
+Found = tuple[Reason | None, Chain | None, tuple[Rejected, ...]]
+Find = Callable[[Sequence[Conditions]], Search[list[Chain | None]]]
 
 
 class _Search:
     """One question being answered: its ends, what was read so far and the budget left."""
 
-    def __init__(self, database: Database, question: Question, reader: Reader, granted: frozenset[str]) -> None:
-        self._database, self._question, self._reader, self._granted = database, question, reader, granted
-        self._view: Visibility = visibility(database, reader, granted)
+    def __init__(self, views: Views, question: Question) -> None:
+        self.question = question
+        self._views, self._view = views, views.now
         self._ends: tuple[Address, Address] = (question.source, question.target)
         self._left = _MOST_SEARCHES
         self.generation = 0
         self.truncated = False
 
-    def answer(self, *, audit: bool) -> tuple[Reason | None, Chain | None, tuple[Rejected, ...]]:
-        asked = conditions(self._question, now())
-        row = self._ask([asked])[0]
+    def in_time(self, *, audit: bool) -> Search[Found]:
+        """The answer; `truncated` where a statement ran out of time."""
+        try:
+            return (yield from self.answer(audit=audit))
+        except StoreTimeoutError:
+            self.truncated = True
+            return Reason.NO_PATH, None, ()
+
+    def answer(self, *, audit: bool) -> Search[Found]:
+        asked = conditions(self.question, now())
+        row = (yield from self._ask([asked]))[0]
         if not (row["source_visible"] and row["target_visible"]):
-            unknown = self._resolve(row)
+            unknown = yield from self._resolve(row)
             if unknown is not None:
-                hidden = self._hidden(asked) if audit else ()
+                hidden = (yield from self._hidden(asked)) if audit else ()
                 return (Reason.ACCESS if _only_access(hidden) else unknown), None, hidden
-            row = self._ask([asked])[0]
-        chain = self._coherent(asked, self._sound(row, asked))
+            row = (yield from self._ask([asked]))[0]
+        chain = yield from self._coherent(asked, self._sound(row, asked))
         if chain is not None:
             return None, chain, ()
-        reason, candidates = self._why(asked)
+        reason, candidates = yield from self._why(asked)
         if not audit:
             return reason, None, ()
-        hidden = self._hidden(asked)
+        hidden = yield from self._hidden(asked)
         return (Reason.ACCESS if _only_access(hidden) else reason), None, (*candidates, *hidden)
 
-    def _ask(self, wanted: Sequence[Conditions]) -> list[Row]:
+    def _ask(self, wanted: Sequence[Conditions]) -> Search[list[Row]]:
         """One round trip: a row for each set of conditions."""
         for _ in range(_MOST_RELOADS):
             self._left -= 1
-            rows = self._database.read(
-                bounded(f"path.{self._form}", self._question.hops),
-                questions=[self._parameters(number, one) for number, one in enumerate(wanted)])
+            rows = yield Ask(
+                bounded(f"path.{self._form}", self.question.hops), "questions", [self._parameters(one) for one in wanted])
             if rows[0]["policies_hash"] == self._view.policies_hash:
                 self.generation = rows[0]["generation"] or 0
                 return rows
-            self._view = visibility(self._database, self._reader, self._granted, fresh=True)
+            self._view = self._views.after(self._view)
         raise StoreConflictError("The policy order changes while it is read.", hint="Ask again when the policy run has ended.")
 
     @property
     def _form(self) -> str:
-        if self._question.sequence:
-            return "sequence" if self._question.directed else "sequence_undirected"
-        return "directed" if self._question.directed else "undirected"
+        if self.question.sequence:
+            return "sequence" if self.question.directed else "sequence_undirected"
+        return "directed" if self.question.directed else "undirected"
 
-    def _parameters(self, number: int, asked: Conditions) -> dict[str, Any]:
+    def _parameters(self, asked: Conditions) -> dict[str, Any]:
         (source_type, source_id), (target_type, target_id) = self._ends
-        question = self._question
+        question = self.question
         return {
-            **self._view.params(), "number": number,
+            **self._view.params(),
             "source_type": source_type, "source_id": source_id, "target_type": target_type, "target_id": target_id,
             "types": [relationship_type(name) for name in question.relations] or None,
             "sequence": [relationship_type(name) for name in question.sequence],
@@ -155,46 +189,46 @@ class _Search:
 
     def _failures(self, chain: Chain, asked: Conditions, *, unproved: bool = False) -> tuple[Failure, ...]:
         view = self._view
-        return failures(chain, self._question, asked, view.tenant, view.allowed, view.granted, ends=self._ends, unproved=unproved)
+        return failures(chain, self.question, asked, view.tenant, view.allowed, view.granted, ends=self._ends, unproved=unproved)
 
     def _sound(self, row: Row, asked: Conditions) -> Chain | None:
         """The chain of a row, if the second check agrees that it holds under these conditions."""
         chain = _chain(row)
         return chain if chain is not None and not self._failures(chain, asked) else None
 
-    def _resolve(self, row: Row) -> Reason | None:
+    def _resolve(self, row: Row) -> Search[Reason | None]:
         """Names that are not visible ids → ids, over aliases; the reason if that fails."""
         sides = [number for number, seen in enumerate((row["source_visible"], row["target_visible"])) if not seen]
-        found = self._database.read(
-            "path.aliases", **self._view.params(),
-            ends=[{"number": side, "type": self._ends[side][0], "lookup": self._ends[side][1]} for side in sides])
+        found = yield Ask(
+            query("path.aliases"), "ends", [{"type": self._ends[side][0], "lookup": self._ends[side][1]} for side in sides],
+            self._view)
         ends, reasons = list(self._ends), set()
-        for side in sides:
-            certain = [r["id"] for r in found if r["number"] == side and not r["guessed"]]
+        for place, side in enumerate(sides):
+            certain = [r["id"] for r in found if r["number"] == place and not r["guessed"]]
             if len(certain) == 1:
                 ends[side] = (ends[side][0], certain[0])
             elif certain:
                 reasons.add(Reason.ENTITY_JOIN)
             else:
-                reasons.add(Reason.ALIAS_GUESSED if any(r["number"] == side for r in found) else Reason.UNKNOWN_ENTITY)
+                reasons.add(Reason.ALIAS_GUESSED if any(r["number"] == place for r in found) else Reason.UNKNOWN_ENTITY)
         self._ends = (ends[0], ends[1])
         return next((reason for reason in Reason if reason in reasons), None)
 
-    def _visible(self, wanted: Sequence[Conditions]) -> list[Chain | None]:
+    def _visible(self, wanted: Sequence[Conditions]) -> Search[list[Chain | None]]:
         """A sound chain, if there is one, over edges that the reader may see, for each set of conditions."""
-        return [self._sound(row, one) for row, one in zip(self._ask(wanted), wanted, strict=True)]
+        rows = yield from self._ask(wanted)
+        return [self._sound(row, one) for row, one in zip(rows, wanted, strict=True)]
 
-    def _any(self, wanted: Sequence[Conditions]) -> list[Chain | None]:
+    def _any(self, wanted: Sequence[Conditions]) -> Search[list[Chain | None]]:
         """For auditors: a candidate chain, if there is one, over all edges, for each set of conditions; without its evidence."""
         self._left -= 1
-        rows = self._database.read(
-            bounded(f"path.audit_{self._form}", self._question.hops),
-            questions=[self._parameters(number, one) for number, one in enumerate(wanted)])
+        rows = yield Ask(
+            bounded(f"path.audit_{self._form}", self.question.hops), "questions", [self._parameters(one) for one in wanted])
         return [_chain(row) for row in rows]
 
     def _coherent(
         self, asked: Conditions, chain: Chain | None, waived: Collection[Reason] = (), *, find: Find | None = None,
-    ) -> Chain | None:
+    ) -> Search[Chain | None]:
         """The chain itself if its hops agree on where they hold (but for a scope that is waived), else the shortest that does."""
         scope = None if chain is None else mixed(chain, waived)
         if chain is None or scope is None:
@@ -209,26 +243,30 @@ class _Search:
         if self._left <= 0:
             self.truncated = True
             return None
-        chains = (find or self._visible)(tries)
-        found = [self._coherent(one, other, waived, find=find) for one, other in zip(tries, chains, strict=True)]
+        chains = yield from (find or self._visible)(tries)
+        found = []
+        for one, other in zip(tries, chains, strict=True):
+            found.append((yield from self._coherent(one, other, waived, find=find)))
         return min((one for one in found if one is not None), key=lambda one: len(one.steps), default=None)
 
-    def _why(self, asked: Conditions) -> tuple[Reason, tuple[Rejected, ...]]:
+    def _why(self, asked: Conditions) -> Search[tuple[Reason, tuple[Rejected, ...]]]:
         """The reason, and the candidate chains with the hops at which they fail."""
         each = without_each(asked)
         wanted = [*each.values(), ANYTHING]
-        chains = self._visible(wanted)
+        chains = yield from self._visible(wanted)
         distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in chains if c is not None}
         candidates = tuple(Rejected(c, self._rejections(c, asked)) for c in distinct.values())
         if chains[-1] is None:
             return Reason.NO_PATH, candidates
-        alone = {reason: self._coherent(one, chain, (reason,)) is not None
-                 for (reason, one), chain in zip(each.items(), chains, strict=False)}
+        alone = {}
+        for (reason, one), chain in zip(each.items(), chains, strict=False):
+            alone[reason] = (yield from self._coherent(one, chain, (reason,))) is not None
         if any(alone.values()):
             return reason_of(alone, {}), candidates
         steps = one_after_another(asked)
-        applied = {reason: self._coherent(one, chain, CONDITIONS[CONDITIONS.index(reason) + 1:]) is not None
-                   for (reason, one), chain in zip(steps.items(), self._visible(list(steps.values())), strict=True)}
+        applied = {}
+        for (reason, one), chain in zip(steps.items(), (yield from self._visible(list(steps.values()))), strict=True):
+            applied[reason] = (yield from self._coherent(one, chain, CONDITIONS[CONDITIONS.index(reason) + 1:])) is not None
         return reason_of(alone, applied), candidates
 
     def _rejections(self, chain: Chain, asked: Conditions, *, unproved: bool = False) -> tuple[Failure, ...]:
@@ -236,10 +274,10 @@ class _Search:
         whole = (Failure(0, None, scope),) if scope else ()
         return (*self._failures(chain, asked, unproved=unproved), *whole)
 
-    def _hidden(self, asked: Conditions) -> tuple[Rejected, ...]:
+    def _hidden(self, asked: Conditions) -> Search[tuple[Rejected, ...]]:
         """For auditors: candidate chains over edges that the reader may not see, without their evidence."""
-        shortest, anything = self._any((asked, ANYTHING))
-        found = (shortest, anything, self._coherent(asked, shortest, find=self._any))
+        shortest, anything = yield from self._any((asked, ANYTHING))
+        found = (shortest, anything, (yield from self._coherent(asked, shortest, find=self._any)))
         distinct = {tuple(s.edge["edge_id"] for s in c.steps): c for c in found if c is not None}
         rejected = (Rejected(c, self._rejections(c, asked, unproved=True)) for c in distinct.values())
         return tuple(r for r in rejected if any(f.constraint == Reason.ACCESS for f in r.failures))

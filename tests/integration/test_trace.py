@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from graphrag_provenance.errors import AccessDeniedError, ConfigurationError
-from graphrag_provenance.model.identifiers import parse_address
+from graphrag_provenance.access.interface import Decision, Grants
+from graphrag_provenance.errors import AccessDeniedError, ConfigurationError, StoreTimeoutError
 from graphrag_provenance.model.instants import parse_instant
+from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.queries.bounds import bounded
+from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.chains import Conditions, Question, conditions
+from graphrag_provenance.rules.claims import GoldenQuestion, parse_golden
+from graphrag_provenance.rules.golden import differences
 from graphrag_provenance.store import readers
+from graphrag_provenance.store.asking import ask_claims
 from graphrag_provenance.store.database import Database
-from graphrag_provenance.store.traces import _Search, trace
+from graphrag_provenance.store.readers import Views
+from graphrag_provenance.store.together import answer_together
+from graphrag_provenance.store.traces import _Search, trace, traces
 from tests.corpus.worlds import SAMPLE, Load, edge, loader, reader, thing
 
 Cypher = Callable[..., list[dict[str, Any]]]
-GOLDEN = tomllib.loads(SAMPLE.joinpath("golden.toml").read_text(encoding="utf-8"))["question"]
+GOLDEN = parse_golden(SAMPLE.joinpath("golden.toml").read_text(encoding="utf-8"), "golden.toml")
 ACL = {"system": "wiki", "space": "s", "restriction_id": "r"}
 ACL_KEY = '["wiki","s","r",null]'
 INTERNAL = ("internal",)
@@ -63,25 +72,17 @@ def edges(answer: dict[str, Any]) -> list[str]:
     return [step["edge_id"] for path in answer["paths"] for step in path["steps"]]
 
 
-@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden["id"])
-def test_the_sample_answers_as_its_golden_questions_say(sample: Database, golden: dict[str, Any]) -> None:
-    question = Question(
-        parse_address(golden["from"]), parse_address(golden["to"]), sequence=tuple(golden.get("relations", ())),
-        max_hops=golden.get("max_hops", 4), environment=golden.get("environment"), region=golden.get("region"),
-        at=parse_instant(golden["at"]) if "at" in golden else None)
-    found = trace(sample, question, reader(golden["tenant"], *golden["clearance"])).as_json()
-    assert (found["state"], found["reason"]) == (golden["expect_state"], golden.get("expect_reason")), golden["why"]
-    if "expect_edges" in golden:
-        assert edges(found) == golden["expect_edges"]
-    assert bool(found["paths"]) is bool(found["citations"]) is (golden["expect_state"] == "supported")
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.id)
+def test_the_sample_answers_as_its_golden_questions_say(sample: Database, golden: GoldenQuestion) -> None:
+    audience: Audience = "auditor" if "auditor" in (golden.roles or ()) else "reader"
+    found = trace(sample, golden.question(), golden.reader(None, "alice"), audience=audience)
+    assert differences(golden, found) == (), golden.why
+    assert bool(found.chains) is bool(found.as_json()["citations"]) is (golden.expect_state == "supported")
 
 
-@pytest.mark.parametrize("golden", [g for g in GOLDEN if "relations" not in g and "expect_edges" in g], ids=lambda g: g["id"])
-def test_an_open_question_and_its_exact_sequence_find_the_same_chain(sample: Database, golden: dict[str, Any]) -> None:
-    at = parse_instant(golden["at"]) if "at" in golden else None
-    wide = Question(parse_address(golden["from"]), parse_address(golden["to"]), environment=golden.get("environment"),
-                    region=golden.get("region"), at=at)
-    who = reader(golden["tenant"], *golden["clearance"])
+@pytest.mark.parametrize("golden", [g for g in GOLDEN if not g.relations and g.expect_edges], ids=lambda g: g.id)
+def test_an_open_question_and_its_exact_sequence_find_the_same_chain(sample: Database, golden: GoldenQuestion) -> None:
+    wide, who = replace(golden.question(), max_hops=4), golden.reader(None, "alice")
     path = trace(sample, wide, who).as_json()["paths"][0]
     exact = replace(wide, sequence=tuple(step["relation"] for step in path["steps"]))
     assert trace(sample, exact, who).as_json()["paths"] == [path]
@@ -115,9 +116,8 @@ def test_evidence_in_a_replaced_revision_is_shown_as_stale(sample: Database) -> 
 
 
 def test_no_policy_name_stands_in_what_a_reader_gets(sample: Database) -> None:
-    for golden in GOLDEN:
-        question = Question(parse_address(golden["from"]), parse_address(golden["to"]), environment=golden.get("environment"))
-        answer = trace(sample, question, reader(golden["tenant"], *golden["clearance"])).as_json()
+    for found in ask_claims(sample, GOLDEN, None, principal="alice", audience="reader"):
+        answer = found.as_json()
         assert not {"policies", "rejected_chains"} & set(answer)
         assert all(not {"policies", "acl"} & set(step) for path in answer["paths"] for step in path["steps"])
 
@@ -269,7 +269,8 @@ def test_each_stored_query_leaves_out_what_was_tried(wiped: Database, pairs: str
 def raw(database: Database, tenant: str, name: str, form: str, asked: Conditions) -> Any:
     """What the stored query of a form finds between `name` and `name'`."""
     question = Question(("Thing", name), ("Thing", name + "'"), **FORMS[form])
-    return _Search(database, question, reader(tenant, "internal"), frozenset())._ask([asked])[0]["chains"]
+    search = _Search(Views(database, reader(tenant, "internal"), frozenset()), question)
+    return answer_together(database, [search._ask([asked])])[0][0]["chains"]
 
 
 # Scope.
@@ -408,10 +409,11 @@ def test_the_filter_stands_inside_the_expansion(wiped: Database, cypher: Cypher,
     question = Question(("Thing", "a"), ("Thing", "b"))
 
     def hits(*clearances: str) -> int:
-        search = _Search(wiped, question, reader(tenant, *clearances), frozenset())
+        search = _Search(Views(wiped, reader(tenant, *clearances), frozenset()), question)
         with wiped._driver.session() as session:
             text: Any = "PROFILE " + bounded("path.directed", 4).text
-            plan = session.run(text, questions=[search._parameters(0, conditions(question, datetime.now(UTC)))]).consume().profile
+            asked = {"number": 0, **search._parameters(conditions(question, datetime.now(UTC)))}
+            plan = session.run(text, questions=[asked]).consume().profile
         assert plan is not None
         return sum(_hits(plan))
 
@@ -423,3 +425,87 @@ def _hits(plan: dict[str, Any]) -> Iterator[int]:
         yield plan["args"]["DbHits"]
     for child in plan.get("children", ()):
         yield from _hits(child)
+
+
+# Many questions at once.
+
+def alone(database: Database, questions: list[Question], who: Reader, **more: Any) -> list[Trace]:
+    return [replace(trace(database, question, who, **more), trace_id="") for question in questions]
+
+
+def together(database: Database, questions: list[Question], who: Reader, **more: Any) -> list[Trace]:
+    return [replace(found, trace_id="") for found in traces(database, questions, who, **more)]
+
+
+NAMES = [("System", name) for name in (
+    "checkout-api", "payment-router", "ledger", "Checkout", "pay-rtr", "status-page", "audit-log", "fraud-scorer", "fx-rates",
+    "rate-cache", "settlement-batch", "SYS_A", "SYS_B", "nothing")]
+NAMES += [("Policy", name) for name in ("POL-31", "POL-40", "POL-33", "POL-12", "POL-08")] + [("Nothing", "x")]
+ASKABLE = st.builds(
+    Question, st.sampled_from(NAMES), st.sampled_from(NAMES), directed=st.booleans(), max_hops=st.integers(3, 4),
+    environment=st.sampled_from(["production", "staging", None]), region=st.sampled_from(["eu-west", "us-east", None]),
+    at=st.sampled_from([parse_instant("2026-02-01T00:00:00Z"), parse_instant("2026-04-01T00:00:00Z")]),
+    require_current=st.booleans()) | st.builds(
+    Question, st.sampled_from(NAMES), st.sampled_from(NAMES), directed=st.booleans(),
+    at=st.just(parse_instant("2026-04-01T00:00:00Z")),
+    sequence=st.lists(st.sampled_from(["depends_on", "governed_by"]), min_size=2, max_size=2).map(tuple))
+
+
+@pytest.mark.parametrize("audience", ["reader", "auditor"])
+@hypothesis.settings(max_examples=6)
+@given(questions=st.lists(ASKABLE, max_size=12), clearance=st.sampled_from(["public", "internal", "restricted"]))
+def test_many_questions_together_are_answered_as_each_alone(
+    sample: Database, audience: Any, questions: list[Question], clearance: str) -> None:
+    who = reader("ACME", clearance, auditor=audience == "auditor")
+    assert together(sample, questions, who, audience=audience) == alone(sample, questions, who, audience=audience)
+
+
+def test_each_kind_of_statement_goes_once(sample: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    read = Database.read
+    monkeypatch.setattr(Database, "read", lambda self, name, **more: sent.append(getattr(name, "name", name)) or read(self, name, **more))
+    who = reader("ACME", "internal")
+    supported = [g.question() for g in GOLDEN if g.expect_state == "supported" and g.reader(None, "alice") == who
+                 and not {g.from_, g.to} & {"System:Checkout", "System:the ledger"} and not g.relations and g.max_hops is None]
+    assert len(supported) > 10
+    assert all(found.chains for found in traces(sample, supported, who))
+    assert sent == ["path.directed"]
+    sent.clear()
+    traces(sample, [g.question() for g in GOLDEN if g.tenant == "ACME"], who)
+    assert len(sent) < 30
+    assert sent.count("path.aliases") == 1
+
+
+def test_one_question_out_of_time_leaves_the_others_as_they_are(
+    wiped: Database, load: Load, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(tenant, edge("a", "b"), edge("y", "x"))
+    read = Database.read
+
+    def slow(self: Database, name: Any, **more: Any) -> Any:
+        if any(q.get("source_id") == "y" for q in more.get("questions", ())):
+            raise StoreTimeoutError("late")
+        return read(self, name, **more)
+
+    monkeypatch.setattr(Database, "read", slow)
+    questions = [Question(("Thing", one), ("Thing", other)) for one, other in ("ab", "yx", "ax", "ya")]
+    found = traces(wiped, questions, reader(tenant, "internal"))
+    assert [(one.state, one.reason, one.truncated) for one in found] == [
+        ("supported", None, False), ("unresolved", "no-path", True), ("unresolved", "no-path", False), ("unresolved", "no-path", True)]
+
+
+def test_what_a_live_source_takes_back_no_answer_of_many_rests_on(wiped: Database, load: Load, tenant: str) -> None:
+    load(tenant, edge("a", "b", acl=ACL), edge("a", "x"), edge("y", "b"))
+
+    class Fickle:
+        name = "fickle"
+
+        def granted(self, reader: Reader) -> Grants:
+            return Grants("fickle", frozenset({ACL_KEY}))
+
+        def check(self, reader: Reader, refs: Any) -> Decision:
+            return Decision("fickle", denied=dict.fromkeys(refs, "not-a-reader"))
+
+    questions = [Question(("Thing", one), ("Thing", other)) for one, other in ("ab", "ax", "xa")]
+    found = traces(wiped, questions, reader(tenant, "internal"), access=Fickle())
+    assert [one.reason for one in found] == ["no-path", None, "no-path"]
+    assert traces(wiped, [], reader(tenant, "internal")) == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.trace_context import parse_trace_id
 from graphrag_provenance.resources import etl_path
 from graphrag_provenance.rules.policies import PolicyLattice, parse_policies
+from graphrag_provenance.rules.relations import Relation, parse_relations
 from graphrag_provenance.server.local import LocalServer
 from graphrag_provenance.server.progress import shown_progress
 from graphrag_provenance.store import migrations
@@ -142,6 +143,11 @@ def policies_for(settings: Settings, file: Path | None = None) -> PolicyLattice:
     """The policies of the flag, the settings or the shipped file. Raises ConfigurationError with the place."""
     path = file or settings.policies or etl_path("policies.toml")
     return parse_policies(read_text(path, "policy file"), str(path))
+
+
+def relations_for(file: Path | None) -> Mapping[str, Relation] | None:
+    """The declared relations of a file; None without one. Raises ConfigurationError with the place."""
+    return None if file is None else parse_relations(read_text(file, "relations file"), str(file))
 
 
 def read_text(path: Path, what: str) -> str:

@@ -70,6 +70,12 @@ AccessFile = Annotated[
         metavar="FILE",
     ),
 ]
+RelationsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--relations", help="File with declared relations: tells what conflicts with a single-valued one.", metavar="FILE"
+    ),
+]
 Home = Annotated[
     Path | None,
     typer.Option(

@@ -55,6 +55,10 @@ def draw(trace: Mapping[str, Any], *, tenant: str, clearances: Sequence[str]) ->
         out.line()
         out.line((f"{name}, {count} hop{'' if count == 1 else 's'}", "bold"))
         _draw_path(out, path)
+    for conflict in trace.get("conflicts") or ():
+        out.line()
+        text = f"{plain(conflict['edge_id'])} conflicts with {plain(conflict['conflicts_with'])}: "
+        out.line(("conflict  ", "bold yellow"), text + f"{plain(conflict['relation'])} is declared to have one value")
     _draw_rejected(out, trace.get("rejected_chains") or ())
     _draw_citations(out, trace["citations"])
 

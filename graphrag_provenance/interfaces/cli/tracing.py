@@ -6,6 +6,7 @@ Owns: options, and how an answer is printed. Leaves to others: the answer (`stor
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,17 @@ import typer
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.interfaces.cli import logs
-from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for, trace_id_for
+from graphrag_provenance.interfaces.cli.claims import answers as answers_to
+from graphrag_provenance.interfaces.cli.claims import caller_for, read_claims, show_answers
+from graphrag_provenance.interfaces.cli.context import (
+    access_for,
+    address,
+    open_database,
+    reader_for,
+    relations_for,
+    settings_for,
+    trace_id_for,
+)
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
     Clearance,
@@ -22,6 +33,7 @@ from graphrag_provenance.interfaces.cli.options import (
     Home,
     Principal,
     ReaderFile,
+    RelationsFile,
     RoleOption,
     Tenant,
     Workspace,
@@ -30,8 +42,9 @@ from graphrag_provenance.interfaces.cli.picture import draw
 from graphrag_provenance.interfaces.cli.render import print_json, print_lines
 from graphrag_provenance.model.instants import parse_instant
 from graphrag_provenance.model.readers import Reader
-from graphrag_provenance.rules.answers import Trace
+from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.conflicts import Relations
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.traces import trace as answer
 
@@ -44,8 +57,12 @@ class AudienceName(StrEnum):
 
 
 def trace(
-    source: Annotated[str, typer.Argument(help="Where the claim starts, Type:id.", metavar="FROM")],
-    target: Annotated[str, typer.Argument(help="Where it ends, Type:id.", metavar="TO")],
+    source: Annotated[str | None, typer.Argument(help="Where the claim starts, Type:id.", metavar="FROM")] = None,
+    target: Annotated[str | None, typer.Argument(help="Where it ends, Type:id.", metavar="TO")] = None,
+    claims: Annotated[
+        Path | None,
+        typer.Option("--claims", help="Ask every claim of a file at once (TOML or JSON lines).", metavar="FILE"),
+    ] = None,
     relation: Annotated[
         list[str] | None,
         typer.Option("--relation", help="Relation that may be walked. Repeatable; default: all.", metavar="R"),
@@ -68,6 +85,7 @@ def trace(
         AudienceName | None,
         typer.Option("--audience", help="Whose view. auditor needs --role auditor. Default: reader."),
     ] = None,
+    relations: RelationsFile = None,
     tenant: Tenant = None,
     clearance: Clearance = None,
     principal: Principal = None,
@@ -78,8 +96,21 @@ def trace(
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Trace a claim through the graph to its evidence. Exit code 1 if it stays unresolved."""
+    """Trace a claim through the graph to its evidence, or every claim of a file. Exit code 1 if one stays unresolved."""
     settings = settings_for(home, workspace, max_hops=max_hops, access_file=access_file)
+    if claims is not None:
+        if source or relation or sequence or undirected or environment or region or at or allow_stale:
+            raise InputError("A file of claims says itself what is asked.", hint="Leave out FROM, TO and the options about the claim.")
+        asked = read_claims(claims)
+        caller = caller_for(asked, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+        view: Audience | None = None if audience is None else "auditor" if audience is AudienceName.AUDITOR else "reader"
+        answers = answers_to(asked, settings, caller, principal, view, relations_for(relations))
+        show_answers(answers, view, format)
+        if any(one.state != "supported" for _, one in answers):
+            raise typer.Exit(1)
+        return
+    if source is None or target is None:
+        raise InputError("A claim has two ends.", hint="Write FROM and TO, or name a file with --claims.")
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     try:
         instant = parse_instant(at) if at else None
@@ -98,7 +129,7 @@ def trace(
         require_current=not allow_stale,
     )
     with open_database(settings, migrate=False) as database:
-        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings))
+        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings), relations_for(relations))
     show(found, who, audience or AudienceName.READER, format)
     if found.state != "supported":
         raise typer.Exit(1)
@@ -110,9 +141,11 @@ def ask(
     reader: Reader,
     audience: AudienceName = AudienceName.READER,
     access: AccessSource | None = None,
+    relations: Relations | None = None,
 ) -> Trace:
     """The answer to a question, with its trace id on every log line from here on."""
-    found = answer(database, question, reader, access=access, audience=audience.value, trace_id=trace_id_for(None))
+    found = answer(database, question, reader, access=access, audience=audience.value, relations=relations,
+                   trace_id=trace_id_for(None))
     logs.note("traced", trace_id=found.trace_id, state=found.state, generation=found.generation, truncated=found.truncated)
     return found
 
