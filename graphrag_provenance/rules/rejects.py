@@ -51,6 +51,10 @@ class RejectCode(StrEnum):
     """Two fields of a revision that must agree do not (the message names the pair)."""
     FUTURE_DATE = "future-date"
     """`effective_at` or `ingested_at` lies in the future: the state cannot be in force, or the clock is wrong."""
+    QUOTE_ABSENT = "quote-absent"
+    """`--verify-quotes strict`: the passage does not hold the quote at the span that the evidence names."""
+    QUOTE_UNVERIFIABLE = "quote-unverifiable"
+    """`--verify-quotes strict`: the evidence states a quote, but no span, or the store has no text of the passage."""
     UNSUPPORTED_KIND = "unsupported-kind"
     """A legal record kind that this version does not load yet."""
 

@@ -18,10 +18,12 @@ from graphrag_provenance.model.records import RECORD_KINDS
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
+    "quote",
 ]  # fmt: skip
 VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
+    "quote verify", "quote hash",
 ]  # fmt: skip
 
 

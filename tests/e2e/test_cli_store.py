@@ -296,3 +296,30 @@ def test_ctrl_c_leaves_a_run_that_is_resumed(
     resumed = gprov("ingest", file, "--resume", "1", "--format", "json")
     assert resumed.exit_code == 0, resumed.output
     assert parsed(gprov("verify", "--format", "json"))["ok"] is True
+
+
+def test_quotes_of_the_sample_and_of_a_file_are_verified(sample: Run, tmp_path: Path) -> None:
+    result = sample("quote", "verify", *READER, "--format", "json")
+    report = parsed(result)
+    assert (result.exit_code, report["ok"], report["counts"]["absent"]) == (0, True, 0), report
+    assert report["counts"]["exact"] > 5
+    shown = sample("quote", "verify", "--edge", "E:dep:checkout-api->payment-router", *READER)
+    assert shown.exit_code == 0, shown.output
+    assert "exact" in shown.stdout
+    told = write(tmp_path / "q.jsonl", {"doc": "POL-17@1.4", "chunk": "c-0292", "quote": "needs three custodians"},
+                 {"doc": "POL-17@1.4", "chunk": "c-0292", "quote": "needs two custodians"})
+    result = sample("quote", "verify", told, *READER, "--format", "jsonl")
+    assert result.exit_code == 1
+    assert [json.loads(line)["grade"] for line in result.stdout.splitlines()] == ["absent", "exact"]
+    assert sample("quote", "verify", told, "--edge", "x", *READER).exit_code == 2
+    assert "sha256:" in sample("quote", "hash", "a quote").stdout
+
+
+def test_ingest_refuses_unproved_quotes_when_asked_to(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    result = gprov("ingest", write(tmp_path / "e.jsonl", STANDARD), "--verify-quotes", "strict", "--format", "json")
+    assert result.exit_code == 1
+    body = parsed(result)
+    assert (body["rejected_reasons"], body["quotes"]) == ({"quote-unverifiable": 1}, {"no-quote": 1, "no-text": 1})
+    warned = gprov("ingest", write(tmp_path / "e.jsonl", STANDARD), "--verify-quotes", "warn")
+    assert warned.exit_code == 0
+    assert "Quotes: 1 no-text, 1 no-quote." in warned.stdout or "Quotes: 1 no-quote, 1 no-text." in warned.stdout

@@ -46,6 +46,7 @@ _COMMANDS = {
     "trace": _Place("tracing", "trace", "Trace a claim through the graph to its evidence."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
     "entity": _Place("entities", "app", "Entities: find, show."),
+    "quote": _Place("quotes", "app", "Quotes: verify, hash."),
     "run": _Place("runs", "app", "Runs: list, show."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
