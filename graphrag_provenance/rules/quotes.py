@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 NORMALISER = "nfkc-dash-quote-space/1"
 Span = tuple[int, int]
@@ -134,8 +135,12 @@ def find_quote(quote: str, text: str | None) -> Finding:
     exact = next(places(quote, text), None)
     if exact is not None:
         return Finding(Grade.EXACT, span=exact)
-    folded = next(places(normalise(quote), normalise(text)), None)
+    folded = next(places(normalise(quote), _normal_passage(text)), None)
     return Finding(Grade.ABSENT if folded is None else Grade.NORMALISED)
+
+
+_normal_passage = lru_cache(maxsize=512)(normalise)
+"""One passage is searched for many quotes."""
 
 
 def find_quote_near(quote: str, text: str | None, others: Sequence[tuple[str, str]]) -> Finding:
@@ -186,12 +191,11 @@ def _slice_grade(stated: str, span: Span, text: str) -> Grade:
     return Grade.NORMALISED if quote_hash(piece) == stated else Grade.ABSENT
 
 
-_MOST_HASHED = 4_000_000
-"""Characters to hash at most for one quote: past that a misplaced one stays plainly absent."""
+def pieces(span: Span, text: str) -> int:
+    """How many pieces of a text are as long as a span: what looking for a hash in it costs."""
+    return max(0, len(text) - (span[1] - span[0]) + 1)
 
 
 def _window(stated: str, size: int, text: str) -> Span | None:
-    if size > len(text) or (len(text) - size + 1) * size > _MOST_HASHED:
-        return None
     return next(((start, start + size) for start in range(len(text) - size + 1)
                  if _slice_grade(stated, (start, start + size), text).proved), None)

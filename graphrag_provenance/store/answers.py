@@ -42,6 +42,8 @@ from graphrag_provenance.store.runs import Run
 from graphrag_provenance.store.seeing import confirmed_read, may_see, shown
 
 _PAGE = 200
+_MOST_CONTENT = 8_000_000
+"""Characters of one recorded answer."""
 Edges = dict[str, tuple[Row, list[Item]]]
 """Edge id → the row of a visible edge and the citations of it, past ones too, that the reader may see."""
 
@@ -94,12 +96,20 @@ def record_answers(
     }
 
 
+def _content(report: AnswerReport, claims: Sequence[Json]) -> str:
+    text = canonical_text(list(claims))
+    if len(text) > _MOST_CONTENT:
+        raise InputError(f"Answer {report.answer_id} rests on too much to keep ({len(text):,} characters).",
+                         hint="Name the passages that it cites, or record it as several answers.")
+    return text
+
+
 def _row(database: Database, run: Run, reader: Reader, report: AnswerReport, digest: str, claims: Sequence[Json]) -> Row:
     generation, graph_hash = state_of_generation(database, report.generation, run.seq - 1)
     return {
         "props": {
             "tenant": reader.tenant, "answer_id": report.answer_id, "trace_id": report.trace_id, "principal": reader.principal,
-            "at": now(), "generation": generation, "graph_hash": graph_hash, "report": digest, "content": canonical_text(list(claims))},
+            "at": now(), "generation": generation, "graph_hash": graph_hash, "report": digest, "content": _content(report, claims)},
         "edge_ids": sorted({step["edge_id"] for claim in claims for step in claim["steps"]}),
     }
 

@@ -27,12 +27,15 @@ from graphrag_provenance.rules.quotes import (
     check_hash_near,
     find_quote,
     find_quote_near,
+    pieces,
 )
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.readers import Visibility
 from graphrag_provenance.store.seeing import confirmed_read, may_read, may_see, shown
 
 _PAGE = 500
+_MOST_PIECES = 500_000
+"""Pieces of text that one report hashes at most in search of quotes that are not at their span: some seconds."""
 Place = tuple[str, str]
 Near = Callable[[Sequence[tuple[str, str]]], Finding]
 
@@ -45,6 +48,25 @@ class _Checked:
     place: Place
     finding: Finding
     near: Near
+    cost: Callable[[Sequence[tuple[str, str]]], int] = lambda _: 0
+    """How many pieces of text `near` hashes at most."""
+
+
+@dataclass(slots=True)
+class _Effort:
+    """What is left to spend on looking for quotes elsewhere."""
+
+    left: int = _MOST_PIECES
+    truncated: bool = False
+    """Some quote was not looked for elsewhere: it is plainly absent."""
+
+    def afford(self, cost: int) -> bool:
+        """Spend it, if enough is left."""
+        if cost > self.left:
+            self.truncated = True
+            return False
+        self.left -= cost
+        return True
 
 
 def verify_edge_quotes(
@@ -55,7 +77,8 @@ def verify_edge_quotes(
         rows = database.read("read.edge_show", **view.params(), edge_id=edge_id)
         if not rows or not may_see(view, rows[0]["assertion"]):
             raise NotFoundError(f"There is no edge {edge_id}.", hint="See: gprov edge list.")
-        return _report(_settled(database, view, _of_edges(database, view, rows))), None
+        effort = _Effort()
+        return _report(_settled(database, view, _of_edges(database, view, rows), effort), effort), None
 
     return confirmed_read(database, access, reader, granted, read)
 
@@ -68,10 +91,11 @@ def verify_revision_quotes(
 
     def read(view: Visibility) -> tuple[Json, None]:
         rows = database.read("quote.of_revision", **view.params(), doc=doc)
-        checked = _settled(database, view, _of_edges(database, view, rows))
+        effort = _Effort()
+        checked = _settled(database, view, _of_edges(database, view, rows), effort)
         if not checked:
             raise NotFoundError(f"No edge cites {doc}.", hint="Name a revision, for example POL-17@1.4.")
-        return _report(checked), None
+        return _report(checked, effort), None
 
     return confirmed_read(database, access, reader, granted, read)
 
@@ -83,14 +107,15 @@ def verify_all_quotes(
     def read(view: Visibility) -> tuple[Json, None]:
         counts: Counter[Grade] = Counter()
         unproved: list[tuple[_Checked, Finding]] = []
+        effort = _Effort()
         after = ""
         while rows := database.read("quote.page", **view.params(), after=after, limit=_PAGE):
             after = rows[-1]["assertion"]["edge_id"]
-            for one, finding in _settled(database, view, _of_edges(database, view, rows)):
+            for one, finding in _settled(database, view, _of_edges(database, view, rows), effort):
                 counts[finding.grade] += 1
                 if finding.grade.failed:
                     unproved.append((one, finding))
-        return _report(unproved, counts), None
+        return _report(unproved, effort, counts), None
 
     return confirmed_read(database, access, reader, granted, read)
 
@@ -110,7 +135,8 @@ def verify_quotes(
             checked.append(_Checked(
                 {"id": one.id or str(number), "doc": one.doc, "chunk": one.chunk}, (one.doc, one.chunk),
                 find_quote(one.quote, text), lambda others, one=one, text=text: find_quote_near(one.quote, text, others)))  # type: ignore[misc]
-        return _report(_settled(database, view, checked)), None
+        effort = _Effort()
+        return _report(_settled(database, view, checked, effort), effort), None
 
     return confirmed_read(database, access, reader, granted, read)
 
@@ -130,7 +156,9 @@ def _of_edges(database: Database, view: Visibility, rows: Iterable[Row]) -> list
         checked.append(_Checked(
             {"edge_id": edge_id, "doc": place[0], "chunk": place[1], "span": None if span is None else list(span),
              "quote_hash": stated, "polarity": content["polarity"]}, place, check_hash(stated, span, text),
-            lambda others, stated=stated, span=span, text=text: check_hash_near(stated, span, text, others)))  # type: ignore[misc]
+            lambda others, stated=stated, span=span, text=text: check_hash_near(stated, span, text, others),  # type: ignore[misc]
+            lambda others, span=span, text=text: 0 if span is None else sum(  # type: ignore[misc]
+                pieces(span, one) for one in (text or "", *(other for _, other in others)))))
     return checked
 
 
@@ -144,7 +172,9 @@ def _texts(
     return {(row["key"][1], row["key"][2]): row["text"] for row in rows if open_to(view, row)}
 
 
-def _settled(database: Database, view: Visibility, checked: Sequence[_Checked]) -> list[tuple[_Checked, Finding]]:
+def _settled(
+    database: Database, view: Visibility, checked: Sequence[_Checked], effort: _Effort,
+) -> list[tuple[_Checked, Finding]]:
     """Each with its final grade: what its own passage does not hold is looked for in the rest of the revision."""
     docs = sorted({one.place[0] for one in checked if one.finding.grade in (Grade.ABSENT, Grade.NO_TEXT)})
     others: dict[str, list[tuple[str, str]]] = {}
@@ -155,17 +185,17 @@ def _settled(database: Database, view: Visibility, checked: Sequence[_Checked]) 
     settled = []
     for one in checked:
         near = [pair for pair in others.get(one.place[0], ()) if pair[0] != one.place[1]]
-        unsettled = one.finding.grade in (Grade.ABSENT, Grade.NO_TEXT)
+        unsettled = one.finding.grade in (Grade.ABSENT, Grade.NO_TEXT) and effort.afford(one.cost(near))
         settled.append((one, one.near(near) if unsettled else one.finding))
     return settled
 
 
-def _report(checked: Sequence[tuple[_Checked, Finding]], counts: Mapping[Grade, int] | None = None) -> Json:
+def _report(checked: Sequence[tuple[_Checked, Finding]], effort: _Effort, counts: Mapping[Grade, int] | None = None) -> Json:
     """The documented JSON. `counts`: of everything graded, where only a part is listed."""
     counted = Counter(finding.grade for _, finding in checked) if counts is None else counts
     return {
         "schema": 1, "normaliser": NORMALISER, "ok": not any(n for grade, n in counted.items() if grade.failed),
-        "counts": {grade.value: counted.get(grade, 0) for grade in Grade},
+        "truncated": effort.truncated, "counts": {grade.value: counted.get(grade, 0) for grade in Grade},
         "quotes": [
             {**one.about, "grade": finding.grade.value, "found_in": finding.chunk,
              "found_at": None if finding.span is None else list(finding.span)}

@@ -166,6 +166,23 @@ def test_what_an_edge_was_then_is_for_who_could_see_it_then(store: Store, cypher
     assert show_answer(store.database, HIGH, "A-1")["claims"][0]["path"][0]["then"]["evidence"]
 
 
+def test_the_stored_query_refuses_by_itself(store: Store) -> None:
+    def found(*allowed: str, granted: tuple[str, ...] = ()) -> set[str]:
+        rows = store.database.read("answer.edges", tenant=TENANT, allowed=list(allowed), granted=list(granted), edge_ids=["e1", "s", "l"])
+        return {row["assertion"]["edge_id"] for row in rows}
+
+    store.load(document("l"), revision("l@1", acl_ref=ACL, policy="public"), link("l", "A", "C", "l@1#c"))
+    assert found("public", "internal") == {"e1"}
+    assert found("public", "internal", granted=(KEY,)) == {"e1", "l"}
+    assert found("public", "internal", "confidential", "secret") == {"e1", "s"}
+
+
+def test_an_answer_that_is_too_much_to_keep_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphrag_provenance.store.answers._MOST_CONTENT", 100)
+    with pytest.raises(InputError, match="too much to keep"):
+        record(store, answer(["e1"]))
+
+
 def test_impact_names_each_kind_of_change_and_only_the_claims_it_concerns(store: Store) -> None:
     record(store, answer(["e1"], ["e2"]), answer(["s"], answer_id="A-2"), who=HIGH)
     assert impacted(store) == {}
@@ -244,6 +261,7 @@ def test_answers_survive_another_order_of_policies(store: Store) -> None:
     "MATCH (:RecordedAnswer {answer_id: 'A-1'})-->(s:RecordedStep) DETACH DELETE s",
     "MATCH (s:RecordedStep {answer_id: 'A-1'}) SET s.edge_id = 's'",
     "MATCH (n:RecordedAnswer {answer_id: 'A-1'}) SET n.since = 1",
+    "MATCH (n:RecordedAnswer {answer_id: 'A-1'}) SET n.content_digest = 'sha256:00'",
     "MATCH (n:RecordedAnswer {answer_id: 'A-1'}) REMOVE n.at",
     "MATCH (n:RecordedAnswer {answer_id: 'A-1'}), (a:Assertion {edge_id: 'e1'}) CREATE (n)-[:RESTS_ON]->(a)",
 ])

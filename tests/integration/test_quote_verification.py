@@ -99,6 +99,23 @@ def test_words_are_looked_for_only_where_the_reader_may_read(store: Store) -> No
     assert cleared == expected | {"locked-sibling": "quote-not-in-chunk", "locked": "exact"}
 
 
+@pytest.mark.parametrize("name", ["quote.page", "quote.of_revision"])
+def test_each_stored_query_refuses_by_itself(store: Store, name: str) -> None:
+    store.load(*sources(), *sources("s@1", "secret"), quoting("open", EXACT), quoting("hidden", EXACT, cites("s@1#c1")))
+    page = {"after": "", "limit": 10} if name == "quote.page" else {"doc": "d@1"}
+    found = [[row["assertion"]["edge_id"] for row in store.database.read(name, tenant=TENANT, allowed=allowed, granted=[], **page)]
+             for allowed in (["internal"], ["internal", "secret"], [])]
+    assert found == [["open"], ["hidden", "open"], []]
+
+
+def test_looking_for_misplaced_quotes_is_bounded_and_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.load(*sources(), quoting("moved", ELSEWHERE))
+    assert not verify_edge_quotes(store.database, LOW, "moved")["truncated"]
+    monkeypatch.setattr("graphrag_provenance.store.quotes._Effort.__init__.__defaults__", (1, False))
+    report = verify_edge_quotes(store.database, LOW, "moved")
+    assert (report["truncated"], report["quotes"][0]["grade"]) == (True, "absent")
+
+
 @pytest.mark.parametrize(("mode", "loaded", "codes"), [
     (QuoteMode.OFF, set(ALL), {}),
     (QuoteMode.WARN, set(ALL), {}),
