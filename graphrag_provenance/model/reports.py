@@ -6,7 +6,7 @@ guessed.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -122,3 +122,12 @@ class RetrievalReport(Record):
     """The generation that the index was built from; absent: the present one."""
     passages: Annotated[list[PointReport], Field(max_length=10_000)]
     """What it returned, best first; may be empty."""
+
+
+REPORT_KINDS: dict[str, type[Record]] = {"answer": AnswerReport, "retrieval": RetrievalReport, "quote": QuoteReport}
+
+
+def report_schema(kind: str) -> dict[str, Any]:
+    """JSON Schema (2020-12) of one kind of report. Raises KeyError for an unknown kind."""
+    schema = REPORT_KINDS[kind].model_json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

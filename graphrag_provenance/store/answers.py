@@ -186,7 +186,7 @@ def _claim_json(view: Visibility, claim: Json, edges: Edges, states: Mapping[str
     path = []
     for step in claim["steps"]:
         if step["edge_id"] in edges:
-            path.append(_step_json(view, step, *edges[step["edge_id"]]))
+            path.append(_step_json(view, step, *edges[step["edge_id"]], auditor=auditor))
         else:
             why = _why(step, states.get(step["edge_id"])) if auditor else {}
             path.append({"state": "gone", "edge_id": None, "then": None, "now": None, **why})
@@ -195,7 +195,7 @@ def _claim_json(view: Visibility, claim: Json, edges: Edges, states: Mapping[str
             "state": "supported" if whole else "unsupported", "path": path}
 
 
-def _step_json(view: Visibility, step: Json, row: Row, items: Sequence[Item]) -> Json:
+def _step_json(view: Visibility, step: Json, row: Row, items: Sequence[Item], *, auditor: bool) -> Json:
     edge = row["assertion"]
     saw = _saw(view, step)
     active = [one for one in items if one.content["until"] is None]
@@ -204,7 +204,7 @@ def _step_json(view: Visibility, step: Json, row: Row, items: Sequence[Item]) ->
         "source": {"type": edge["source_type"], "id": edge["source_id"]}, "target": {"type": edge["target_type"], "id": edge["target_id"]},
         "scope": scope_json(edge), "unchanged": saw and digest_text(edge["digest"]) == step["digest"],
         "then": None if not saw else {
-            **{name: step[name] for name in ("confidence", "current", "disputed")},
+            **{name: step[name] for name in ("confidence", "current", "disputed", *(("digest", "policies", "acl") if auditor else ()))},
             "evidence": [_evidence_then(item, one) for one in in_order(items) for item in step["evidence"]
                          if same_citation(item, one.content)]},
         "now": {"confidence": edge.get("confidence"), "current": bool(edge["current"]), "disputed": bool(edge["disputed"]),

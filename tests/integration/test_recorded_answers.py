@@ -11,14 +11,21 @@ from conftest import Cypher
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound, cites, document, edge, registered, revision
 from corpus.worlds import reader
 
-from graphrag_provenance.errors import AccessDeniedError, InputError, NotFoundError, StoreConflictError
+from graphrag_provenance.errors import (
+    AccessDeniedError,
+    InputError,
+    NotFoundError,
+    StoreConflictError,
+    StoreUnavailableError,
+)
 from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
 from graphrag_provenance.model.reports import AnswerReport
 from graphrag_provenance.rules.policies import lattice
 from graphrag_provenance.rules.recorded import Impact, impacts
 from graphrag_provenance.store.answers import answer_impact, answers_on, record_answers, show_answer
 from graphrag_provenance.store.database import Database
-from graphrag_provenance.store.runs import run_json
+from graphrag_provenance.store.recording import RecordingOptions
+from graphrag_provenance.store.runs import Run, run_json
 from graphrag_provenance.store.verification import verify
 
 LOW, HIGH = reader(TENANT, "internal"), reader(TENANT, "secret")
@@ -68,6 +75,8 @@ def test_an_answer_keeps_generation_graph_hash_and_each_edge_as_it_was(store: St
     assert [(step["edge_id"], step["state"], step["unchanged"]) for step in claim["path"]] == [
         ("e1", "standing", True), ("e2", "standing", True)]
     first = claim["path"][0]
+    assert not {"digest", "policies", "acl"} & set(first["then"])
+    assert show_answer(store.database, AUDITOR, "A-1")["claims"][0]["path"][0]["then"]["digest"] == f"sha256:{digest}"
     assert [one["doc"] for one in first["then"]["evidence"]] == [one["doc"] for one in first["now"]["evidence"]] == ["d1@1", "d3@1"]
     kept = json.loads(store.one("MATCH (n:RecordedAnswer) RETURN n.content"))[0]["steps"][0]
     assert (kept["digest"], kept["policies"], kept["current"]) == (f"sha256:{digest}", ["internal"], True)
@@ -106,6 +115,22 @@ def test_what_the_reader_cannot_see_is_not_recorded_and_nothing_is_written(store
     assert told in str(caught.value)
     assert "claim 2" in str(caught.value)
     assert store.everything() == before
+
+
+def test_a_recording_that_is_cut_off_keeps_what_it_committed_and_is_completed_by_the_same_call(
+    store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(run: Run, status: str, counts: Any) -> None:
+        run.stop_heartbeat()
+        raise StoreUnavailableError("gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Run, "end", lost)
+        with pytest.raises(StoreUnavailableError):
+            record(store, answer(["e1"]), options=RecordingOptions(lease_seconds=0.3))
+    again = record(store, answer(["e1"]), answer(["e2"], answer_id="A-2"), options=RecordingOptions(wait_seconds=30))
+    assert [(one["recorded"], one["run"]) for one in again["answers"]] == [(False, 2), (True, 3)]
+    assert run_json(store.database.read("run.by_seq", seq=2)[0]["run"])["status"] == "interrupted"
+    assert verify(store.database).violations == ()
 
 
 def test_a_path_is_a_chain_in_either_direction(store: Store) -> None:
