@@ -79,7 +79,7 @@ def step_then(edge: Mapping[str, Any], cited: Sequence[Mapping[str, Any]]) -> Js
         "target": {"type": edge["target_type"], "id": edge["target_id"]},
         "policies": list(edge["policies"]), "acl": list(edge["acl"]), "confidence": edge.get("confidence"),
         "current": bool(edge["current"]), "disputed": bool(edge["disputed"]), "digest": digest_text(edge["digest"]),
-        "evidence": sorted((_cited(item) for item in cited), key=canonical_json),
+        "evidence": list({canonical_json(one): one for one in sorted((_cited(item) for item in cited), key=canonical_json)}.values()),
     }
 
 
@@ -94,9 +94,9 @@ def cited_key(item: Mapping[str, Any]) -> Json:
     return key | {"span": None if key["span"] is None else list(key["span"])}
 
 
-def same_citation(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two items are one citation."""
-    return cited_key(one) == cited_key(other)
+def same_passage(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two items cite the same words of the same passage to the same end, whenever they were active."""
+    return {**cited_key(one), "since": None} == {**cited_key(other), "since": None}
 
 
 def follows(steps: Sequence[Mapping[str, Any]]) -> int | None:
@@ -127,7 +127,7 @@ def impacts(order: PolicyLattice, then: Mapping[str, Any], now: Mapping[str, Any
         found.append(Impact.STALE)
     if now["disputed"] and not then["disputed"]:
         found.append(Impact.DISPUTED)
-    if not any(same_citation(one, other) for one in then["evidence"] for other in active if other["polarity"] == Polarity.SUPPORTS):
+    if not any(same_passage(one, other) for one in then["evidence"] for other in active if other["polarity"] == Polarity.SUPPORTS):
         found.append(Impact.EVIDENCE_RETIRED)
     return found
 

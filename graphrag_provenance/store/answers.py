@@ -31,7 +31,7 @@ from graphrag_provenance.rules.recorded import (
     follows,
     impacts,
     report_digest,
-    same_citation,
+    same_passage,
     step_then,
 )
 from graphrag_provenance.store.database import Database, Row
@@ -205,8 +205,7 @@ def _step_json(view: Visibility, step: Json, row: Row, items: Sequence[Item], *,
         "scope": scope_json(edge), "unchanged": saw and digest_text(edge["digest"]) == step["digest"],
         "then": None if not saw else {
             **{name: step[name] for name in ("confidence", "current", "disputed", *(("digest", "policies", "acl") if auditor else ()))},
-            "evidence": [_evidence_then(item, one) for one in in_order(items) for item in step["evidence"]
-                         if same_citation(item, one.content)]},
+            "evidence": [_evidence_then(step, one, active) for one in in_order(_recorded(step, items))]},
         "now": {"confidence": edge.get("confidence"), "current": bool(edge["current"]), "disputed": bool(edge["disputed"]),
                 "evidence": [item_json(one) for one in in_order(active)]},
     }
@@ -217,9 +216,20 @@ def _saw(view: Visibility, step: Json) -> bool:
     return view.allowed.issuperset(step["policies"]) and view.granted.issuperset(step["acl"])
 
 
-def _evidence_then(then: Json, one: Item) -> Json:
+def _recorded(step: Json, items: Sequence[Item]) -> list[Item]:
+    """The citations that were recorded, of those the reader may see; in the interval of then, if it still stands as it was."""
+    found = []
+    for then in step["evidence"]:
+        same = [one for one in items if same_passage(then, one.content)]
+        found += sorted(same, key=lambda one: (one.content["since"] == then["since"], one.content["since"]))[-1:]
+    return found
+
+
+def _evidence_then(step: Json, one: Item, active: Sequence[Item]) -> Json:
     ended = one.content["ended"]
-    return {**item_json(one), "head_revision": then["head_revision"], "is_stale": then["is_stale"], "active": ended is None,
+    then = next(item for item in step["evidence"] if same_passage(item, one.content))
+    return {**item_json(one), "head_revision": then["head_revision"], "is_stale": then["is_stale"],
+            "active": any(same_passage(then, other.content) for other in active),
             "retired_by": None if ended is None else ended["seq"]}
 
 

@@ -160,6 +160,22 @@ def test_only_the_cited_passages_are_kept(store: Store) -> None:
     assert [one["doc"] for one in step["now"]["evidence"]] == ["d1@1", "d3@1"]
 
 
+def test_a_cited_passage_is_told_apart_when_it_was_retired_and_when_it_came_back(store: Store, cypher: Cypher) -> None:
+    def then() -> list[tuple[str, bool, int | None]]:
+        step = show_answer(store.database, LOW, "A-1")["claims"][0]["path"][0]
+        return [(one["doc"], one["active"], one["retired_by"]) for one in step["then"]["evidence"]]
+
+    evidence = "MATCH (:Assertion {edge_id: 'e1'})-[e:EVIDENCED_BY]->(c:Chunk {doc: 'd1@1'}) "
+    record(store, answer(["e1"]))
+    assert then() == [("d1@1", True, None), ("d3@1", True, None)]
+    cypher(evidence + "SET e.until = 2")
+    assert then() == [("d1@1", False, 2), ("d3@1", True, None)]
+    cypher(evidence + "MATCH (a:Assertion {edge_id: 'e1'}) CREATE (a)-[:EVIDENCED_BY {polarity: 'supports', since: 2}]->(c)")
+    assert then() == [("d1@1", True, 2), ("d3@1", True, None)]
+    cypher(evidence + "WHERE e.since = 1 DELETE e")
+    assert then() == [("d1@1", True, None), ("d3@1", True, None)]
+
+
 def test_a_hidden_edge_is_answered_like_one_that_is_gone_and_an_auditor_hears_why(store: Store, cypher: Cypher) -> None:
     record(store, answer(["e1", "e2"]), answer(["e2"], answer_id="A-2"))
     retract(cypher, "e1")
@@ -250,7 +266,7 @@ NOW = {"state": "published", "policies": ["internal"], "acl": [KEY], "current": 
     (NOW | {"policies": ["hr", "legal"]}, [STILL], ["restricted"]),
     (NOW | {"acl": [KEY, "other"]}, [STILL], ["restricted"]),
     (NOW | {"current": False, "disputed": True}, [STILL], ["stale", "disputed"]),
-    (NOW, [STILL | {"since": 2}], ["evidence-retired"]),
+    (NOW, [STILL | {"since": 2}], []),
     (NOW, [STILL | {"chunk": "other"}], ["evidence-retired"]),
     (NOW, [STILL | {"polarity": "refutes"}], ["evidence-retired"]),
 ])  # fmt: skip
