@@ -33,7 +33,8 @@ Cypher = Callable[..., list[dict[str, Any]]]
 
 MAY_WIPE = "GPROV_TEST_MAY_WIPE"
 OUR_LABELS = [
-    "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Past", "Revision", "Run", "Store", "Withheld",
+    "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Past", "RecordedAnswer", "RecordedRetrieval",
+    "RecordedStep", "Revision", "Run", "Store", "Withheld",
 ]
 
 

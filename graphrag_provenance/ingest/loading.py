@@ -20,6 +20,7 @@ from typing import Any
 from graphrag_provenance.errors import InputError, ProvenanceError, StoreError, StoreUnavailableError
 from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_entities, write_sources
 from graphrag_provenance.ingest.candidates import Candidate, Reading, candidate, rejected, sift, to_edge, to_source
+from graphrag_provenance.ingest.quoting import QuoteCheck, QuoteMode
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
 from graphrag_provenance.ingest.validate import LINE_CODES, parse_line, surely_edge, surely_no_edge
@@ -74,6 +75,8 @@ class IngestOptions:
     batch_size: int = 1_000
     """Records a transaction."""
     require_registered_sources: bool = False
+    verify_quotes: QuoteMode = QuoteMode.OFF
+    """Whether the quote of each evidence item is held against its passage."""
     rejects: Path | None = None
     """Reject file; default: `<run>.rejected.jsonl` in the current folder, made only when something is rejected."""
     max_line_bytes: int = 16_777_216
@@ -130,7 +133,12 @@ class _Load:
     def reading(self) -> Reading:
         options = self.options
         return Reading(options.tenant, options.relations, salt(
-            options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE))
+            options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE,
+            *options.verify_quotes.conditions))
+
+    @cached_property
+    def quotes(self) -> QuoteCheck:
+        return QuoteCheck(self.database, self.options.verify_quotes, dry=self.options.dry_run)
 
     def take(self, outcome: Outcome) -> None:
         self.outcome.add(outcome)
@@ -263,6 +271,7 @@ def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> 
             entities.append(item)
         else:
             sources.append(item)
+    load.quotes.remember(sources)
     if sources:
         load.take(write_sources(load.database, load.run, load.rules, load.view, sources, clock))
     if entities:
@@ -312,10 +321,12 @@ def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
             edges.append(one.edge or to_edge(one.line, one.fingerprint, load.reading))
         except Refused as refused:
             refusals.append(rejected(one.line, refused))
+    edges, unproved, grades = load.quotes.sift(edges)
     outcome = write_edges(load.database, load.run, load.rules, load.view, edges, sifted.stored) if edges else Outcome()
+    outcome.quotes.update(grades)
     outcome.edges["unchanged"] += unchanged
     outcome.evidence["unchanged"] += sifted.evidence
-    outcome.rejects = refusals + outcome.rejects
+    outcome.rejects = refusals + unproved + outcome.rejects
     return outcome
 
 

@@ -55,6 +55,8 @@ class Invariant(StrEnum):
     """5: a run does not follow the run before it (`previous`)."""
     STORE_RECORD = "store-record"
     """5: the store's own record disagrees with its last run, its writer or its sum."""
+    RECORDED = "recorded"
+    """5: a recorded answer or retrieval is not what was recorded, or its run does not account for it."""
     SCHEMA = "schema"
     """6: a migration, a unique constraint or an index is missing."""
     DUPLICATE_KEY = "duplicate-key"

@@ -31,6 +31,7 @@ class Outcome:
     entities: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
     withheld: Counter[str] = field(default_factory=Counter)
+    quotes: Counter[str] = field(default_factory=Counter)
     rejects: list[Reject] = field(default_factory=list)
     writes: Writes = field(default_factory=Writes)
 
@@ -41,6 +42,7 @@ class Outcome:
         self.entities.update(other.entities)
         self.sources.update(other.sources)
         self.withheld.update(other.withheld)
+        self.quotes.update(other.quotes)
         self.writes += other.writes
 
     def as_json(self) -> dict[str, Any]:
@@ -52,4 +54,5 @@ class Outcome:
             "sources": {name: self.sources[name] for name in ("created", "updated", "unchanged")},
             "writes": {"nodes": self.writes.nodes, "relationships": self.writes.relationships, "properties": self.writes.properties},
             "withheld_reasons": {name: count for name, count in sorted(self.withheld.items()) if count},
+            "quotes": {name: count for name, count in sorted(self.quotes.items()) if count},
         }

@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from graphrag_provenance.access.asking import confirmed
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.model.identifiers import is_name, normalise_entity_id
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.answers import Json, extractors, in_order, instant, item_json, scope_json
-from graphrag_provenance.rules.chains import Address, Item
+from graphrag_provenance.rules.chains import Address
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Visibility, require_role, under_one_order
+from graphrag_provenance.store.readers import Visibility, require_role
 from graphrag_provenance.store.runs import run_json
-from graphrag_provenance.store.traces import item
+from graphrag_provenance.store.seeing import confirmed_read as _confirmed
+from graphrag_provenance.store.seeing import may_see as _may_see
+from graphrag_provenance.store.seeing import references_of as _references
+from graphrag_provenance.store.seeing import shown as _shown
 
-T = TypeVar("T")
 MOST_ROWS = 1_000
 _LAST = 2**63 - 1
 _WORD = re.compile(r"\w+")
@@ -181,35 +182,6 @@ def _entity(database: Database, view: Visibility, kind: str, name: str, limit: i
     return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=_limit(limit))
 
 
-def _may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
-    """The second check: some policy, all of them allowed, every reference granted, the tenant the reader's."""
-    policies, references = edge.get("policies"), edge.get("acl")
-    if not policies or references is None or edge.get("tenant") != view.tenant:
-        return False
-    return view.allowed.issuperset(policies) and view.granted.issuperset(references)
-
-
-def _shown(view: Visibility, row: Row) -> list[Item]:
-    """The evidence a reader may see. A retired item may be stricter than the edge is today. Of an unpublished edge (shown to
-    auditors only) an item stays hidden when a *known* policy or reference about it is not the reader's: an unknown one is why
-    the edge is withheld, and that is what an auditor is there to see."""
-    declared = row["assertion"].get("declared") or ()
-    published = row["assertion"]["state"] == "published"
-    shown = []
-    for one in map(item, row["evidence"]):
-        said = set(one.statements) | (set() if one.statements else set(declared))
-        needed = said if published else said & view.known
-        if one.tenants == {view.tenant} and view.granted.issuperset(one.references) and (needed or not published) \
-                and view.allowed.issuperset(needed):
-            shown.append(one)
-    return shown
-
-
-def _references(edge: Mapping[str, Any], items: Iterable[Item]) -> set[str]:
-    """The live references that an edge and these of its citations stand under."""
-    return {*(edge.get("acl") or ()), *(key for one in items for key in one.references)}
-
-
 def _edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
     shown: Json = {
         "edge_id": a["edge_id"], "relation": a["relation"], "state": a["state"],
@@ -238,14 +210,6 @@ def _run(run: Mapping[str, Any] | None, reader: Reader) -> Json | None:
     """A run as a reader may know it; who ran it, and in which trace, is for auditors."""
     names = (*_RUN, *_WHO) if reader.is_auditor else _RUN
     return None if run is None else {**{name: run[name] for name in names}, "at": instant(run["at"])}
-
-
-def _confirmed(
-    database: Database, access: AccessSource | None, reader: Reader, granted: Collection[str],
-    read: Callable[[Visibility], tuple[T, Collection[str] | None]],
-) -> T:
-    """What `read` makes of a view of the store: read under one order of policies, confirmed by the access source."""
-    return confirmed(access, reader, granted, lambda keys: under_one_order(database, reader, keys, read))
 
 
 def _changed_by(database: Database, edge: Mapping[str, Any]) -> Json | None:

@@ -40,6 +40,7 @@ from graphrag_provenance.store.entities import _alias as alias_node
 from graphrag_provenance.store.orders import next_policies, stored_policies
 from graphrag_provenance.store.runs import run_json
 from graphrag_provenance.store.verifying import EdgeChecks, described, stored_relationship
+from graphrag_provenance.store.verifying_recorded import check_recorded
 
 __all__ = ["Progress", "Report", "Violation", "verify"]
 
@@ -83,7 +84,7 @@ class _Pass:
         self._totals: dict[str, int] = next(database.stream("verify.counts"))
         self.checked: dict[str, int] = dict.fromkeys(
             ("documents", "revisions", "chunks", "entities", "aliases", "edges", "evidence", "relationships", "versions", "runs",
-             "running", "graph_hash"), 0)
+             "answers", "retrievals", "running", "graph_hash"), 0)
         self._runs: frozenset[int] = frozenset()
 
     def run(self) -> None:
@@ -103,6 +104,8 @@ class _Pass:
         versions = VersionChecks(self._runs)
         self._nodes("versions", lambda say, row: versions.check(say, row["node"]), lambda n: f"{n.get('kind')} {n.get('key')}")
         self._strays()
+        check_recorded({"answer": self._rows("answers", "verify.answers"), "retrieval": self._rows("retrievals", "verify.retrievals")},
+                       self._database.stream("verify.recording_runs"), self._say)
         running = [store for store in stores if store.get("writer")]
         self.checked["running"] = len(running)
         summed = self._accounted(stores[0]) if stores else MultisetHash()

@@ -96,7 +96,7 @@ def seeded(database: Database, cypher: Cypher) -> Iterator[None]:
     for pattern in (
         "(a:Document)-[r:HAS_REVISION]->(b:Revision)", "(a:Revision)-[r:HAS_CHUNK]->(b:Chunk)",
         "(a:Assertion)-[r:EVIDENCED_BY]->(b:Chunk)", "(a:Alias)-[r:NAMES]->(b:Entity)",
-        "(a:Entity)-[r:DEPENDS_ON]->(b:System)",
+        "(a:Entity)-[r:DEPENDS_ON]->(b:System)", "(a:RecordedAnswer)-[r:HAS_RECORDED_STEP]->(b:RecordedStep)",
     ):
         start, _, rest = pattern.partition("-[r")
         kind, _, end = rest.partition("]->")

@@ -14,14 +14,18 @@ from typer.testing import CliRunner
 
 from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.records import RECORD_KINDS
+from graphrag_provenance.model.reports import REPORT_KINDS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
+    "quote", "answer", "retrieval",
 ]  # fmt: skip
 VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
+    "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
+    "entity links",
 ]  # fmt: skip
 
 
@@ -190,6 +194,14 @@ def test_schema_json_prints_the_schema_of_each_kind(gprov, kind: str) -> None:
     schema = json.loads(gprov("schema-json", kind).stdout)
     assert schema["properties"]["kind"]["const"] == kind
     assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("kind", sorted(REPORT_KINDS))
+def test_schema_json_prints_the_schema_of_each_report(gprov, kind: str) -> None:
+    schema = json.loads(gprov("schema-json", kind).stdout)
+    assert schema["additionalProperties"] is False
+    assert set(schema["required"]) <= set(schema["properties"])
+    assert all(one.get("description") for one in schema["properties"].values()), "every field is documented"
 
 
 def test_policy_check_prints_the_order(gprov) -> None:

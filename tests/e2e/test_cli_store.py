@@ -296,3 +296,81 @@ def test_ctrl_c_leaves_a_run_that_is_resumed(
     resumed = gprov("ingest", file, "--resume", "1", "--format", "json")
     assert resumed.exit_code == 0, resumed.output
     assert parsed(gprov("verify", "--format", "json"))["ok"] is True
+
+
+def test_quotes_of_the_sample_and_of_a_file_are_verified(sample: Run, tmp_path: Path) -> None:
+    result = sample("quote", "verify", *READER, "--format", "json")
+    report = parsed(result)
+    assert (result.exit_code, report["ok"], report["counts"]["absent"]) == (0, True, 0), report
+    assert report["counts"]["exact"] > 5
+    shown = sample("quote", "verify", "--edge", "E:dep:checkout-api->payment-router", *READER)
+    assert shown.exit_code == 0, shown.output
+    assert "exact" in shown.stdout
+    told = write(tmp_path / "q.jsonl", {"doc": "POL-17@1.4", "chunk": "c-0292", "quote": "needs three custodians"},
+                 {"doc": "POL-17@1.4", "chunk": "c-0292", "quote": "needs two custodians"})
+    result = sample("quote", "verify", told, *READER, "--format", "jsonl")
+    assert result.exit_code == 1
+    assert [json.loads(line)["grade"] for line in result.stdout.splitlines()] == ["absent", "exact"]
+    assert sample("quote", "verify", told, "--edge", "x", *READER).exit_code == 2
+    assert "sha256:" in sample("quote", "hash", "a quote").stdout
+
+
+def test_ingest_refuses_unproved_quotes_when_asked_to(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    result = gprov("ingest", write(tmp_path / "e.jsonl", STANDARD), "--verify-quotes", "strict", "--format", "json")
+    assert result.exit_code == 1
+    body = parsed(result)
+    assert (body["rejected_reasons"], body["quotes"]) == ({"quote-unverifiable": 1}, {"no-quote": 1, "no-text": 1})
+    warned = gprov("ingest", write(tmp_path / "e.jsonl", STANDARD), "--verify-quotes", "warn")
+    assert warned.exit_code == 0
+    assert "Quotes: 1 no-text, 1 no-quote." in warned.stdout or "Quotes: 1 no-quote, 1 no-text." in warned.stdout
+
+
+def test_an_answer_is_recorded_shown_and_its_impact_told(sample: Run, tmp_path: Path) -> None:
+    traced = parsed(sample("trace", *CLAIM, *READER, "--format", "json"))
+    path = [step["edge_id"] for step in traced["paths"][0]["steps"]]
+    told = write(tmp_path / "answer.json", {"answer_id": "cli-1", "trace_id": traced["trace_id"], "generation": traced["generation"],
+                                            "claims": [{"text": "Checkout falls under POL-31.", "path": path}]})
+    recorded = parsed(sample("answer", "record", told, *READER, "--format", "json"))
+    assert recorded["answers"][0] | {"run": 0, "digest": ""} == {
+        "answer_id": "cli-1", "recorded": recorded["run"] is not None, "claims": 1, "run": 0, "digest": ""}
+    assert "cli-1" in sample("answer", "record", told, *READER).stdout
+    shown = sample("answer", "show", "cli-1", *READER)
+    assert shown.exit_code == 0, shown.output
+    for word in ("Checkout falls under POL-31.", "supported", "then", "now", "POL-31@2.1#c-1", "depends_on"):
+        assert word in shown.stdout
+    hidden = sample("answer", "show", "cli-1", "--tenant", "ACME", "--clearance", "public", "--format", "json")
+    assert (hidden.exit_code, parsed(hidden)["claims"][0]["state"]) == (1, "unsupported")
+    assert "POL-31" not in hidden.stdout
+    told_why = sample("answer", "show", "cli-1", "--tenant", "ACME", "--clearance", "public", "--role", "auditor")
+    assert "(access)" in told_why.stdout
+    assert sample("answer", "impact", *READER).exit_code == 2
+    calm = sample("answer", "impact", "--since", "1", *READER, "--role", "operator", "--format", "json")
+    assert (calm.exit_code, parsed(calm)["claims"]) == (0, [])
+    assert "nothing that they rest on" in sample("answer", "impact", *READER, "--role", "operator").stderr
+    assert sample("answer", "show", "cli-9", *READER).exit_code == 1
+    assert sample("answer", "record", write(tmp_path / "bad.json", {"answer_id": "x"}), *READER).exit_code == 2
+
+
+def test_a_retrieval_is_recorded_and_explained(sample: Run, tmp_path: Path) -> None:
+    trace = "d" * 32
+    told = write(tmp_path / "retrieval.jsonl", {"trace_id": trace, "k": 3, "passages": [
+        {"id": "POL-17@1.4#c-0291", "score": 0.9}, {"id": "RUNBOOK@2.0#c-1010", "score": 0.8}, {"id": "none@1#c"}]})
+    assert sample("retrieval", "record", told, *READER).exit_code == 0
+    explained = sample("retrieval", "explain", trace, *READER)
+    assert explained.exit_code == 1
+    for word in ("Service dependencies and key custody", "RUNBOOK@2.1", "unresolved", "4 Recorded dependencies › 4.2 Acquiring"):
+        assert word in explained.stdout
+    rows = [json.loads(line) for line in sample("retrieval", "explain", trace, *READER, "--format", "jsonl").stdout.splitlines()]
+    assert [(row["user_may_read"], row["is_stale"]) for row in rows] == [(True, False), (True, True), (False, None)]
+    assert sample("retrieval", "explain", "e" * 32, *READER).exit_code == 1
+
+
+def test_what_a_linker_made_is_for_operators(sample: Run) -> None:
+    linked = sample("entity", "links", "--linker", "fuzzy-names", *READER, "--role", "operator")
+    assert linked.exit_code == 0, linked.output
+    for word in ("System:payment-router", "pay-rtr", "guess", "E:dep:checkout-api->payment-router"):
+        assert word in linked.stdout
+    found = parsed(sample("entity", "links", "--linker", "fuzzy-names", "--linker-version", "9", *READER, "--role", "auditor",
+                          "--format", "json"))
+    assert found["entities"] == []
+    assert sample("entity", "links", "--linker", "fuzzy-names", *READER).exit_code == 2

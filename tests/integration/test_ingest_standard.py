@@ -106,7 +106,7 @@ def test_the_summary_is_the_documented_json(store: Store) -> None:
     assert body.pop("writes").keys() == {"nodes", "relationships", "properties"}
     assert body == {
         "schema": 1, "dry_run": False, "policies_differ": False,
-        "records": {"read": 4, "accepted": 3, "rejected": 1},
+        "records": {"read": 4, "accepted": 3, "rejected": 1}, "quotes": {},
         "edges": {"published": 1, "withheld": 1, "unchanged": 0, "retracted": 0, "unregistered": 2, "overruled": 0},
         "evidence": {"added": 3, "unchanged": 0, "retired": 0},
         "entities": {"created": 1, "updated": 0, "unchanged": 0, "from_edges": 4, "aliases": 0},

@@ -102,7 +102,8 @@ def test_a_loaded_store_is_sound_and_its_hash_is_that_of_the_last_run(sample: Da
     assert report.violations == ()
     assert report.checked == {
         "documents": 31, "revisions": 41, "chunks": 101, "entities": 59, "aliases": 8, "edges": 75, "evidence": 83,
-        "relationships": 72, "versions": 0, "runs": 2, "running": 0, "graph_hash": 1}
+        "relationships": 72, "versions": 0, "runs": 2,
+        "answers": 0, "retrievals": 0, "running": 0, "graph_hash": 1}
     state = runs.store_state(sample)
     assert state is not None
     assert report.graph_hash == state["graph_hash"]

@@ -23,8 +23,17 @@ from graphrag_provenance.interfaces.cli.options import (
     Tenant,
     Workspace,
 )
-from graphrag_provenance.interfaces.cli.render import address_of, fields, show_rows, show_thing, table
+from graphrag_provenance.interfaces.cli.render import (
+    address_of,
+    fields,
+    print_json,
+    print_lines,
+    show_rows,
+    show_thing,
+    table,
+)
 from graphrag_provenance.store import lookups
+from graphrag_provenance.store.linking import entity_links
 
 app = typer.Typer(no_args_is_help=True, help="Entities that the reader may see.")
 
@@ -78,6 +87,55 @@ def show(
         _print(found)
     else:
         show_thing(found, format)
+
+
+@app.command()
+def links(
+    linker: Annotated[str, typer.Option("--linker", help="Name of the linker.", metavar="NAME")],
+    linker_version: Annotated[
+        str | None, typer.Option("--linker-version", help="One version of it. Default: all.", metavar="V")
+    ] = None,
+    limit: Limit = 100,
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """List what a linker made: its aliases, the entities they name, the edges there, the recorded answers on these.
+
+    Needs --role operator or auditor. Exit code 1 if it made none.
+    """
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database:
+        found = entity_links(database, who, linker, linker_version, limit=limit)
+    if format is Format.TABLE:
+        _print_links(found)
+    elif format is Format.JSONL:
+        print_lines(found["entities"])
+    else:
+        print_json(found)
+    if not found["aliases"]:
+        raise typer.Exit(1)
+
+
+def _print_links(found: dict[str, Any]) -> None:
+    fields({"linker": found["linker"], "versions": found["versions"], "aliases": found["aliases"], "entities": len(found["entities"]),
+            "edges": len({name for one in found["entities"] for name in one["edge_ids"]}),
+            "answers": [one["answer_id"] for one in found["answers"]]})
+    rows = [
+        {"entity": address_of(one), **alias, "edges": one["edges"], "edge_ids": one["edge_ids"]}
+        for one in found["entities"] for alias in one["aliases"]
+    ]  # fmt: skip
+    if rows:
+        typer.echo()
+        table(rows, ("entity", "alias", "method", "linker_version", "edges", "edge_ids"))
+    if found["truncated"]:
+        typer.echo("More edges than listed; more with --limit.")
 
 
 def _print(found: dict[str, Any]) -> None:

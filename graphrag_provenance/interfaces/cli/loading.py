@@ -16,6 +16,7 @@ from graphrag_provenance.config import default_actor
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.ingest import IngestOptions, Summary
 from graphrag_provenance.ingest import ingest as load
+from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
 from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Workspace
@@ -56,6 +57,10 @@ def ingest(
     require_registered_sources: Annotated[
         bool, typer.Option("--require-registered-sources", help="Refuse evidence whose chunk no record declares.")
     ] = False,
+    verify_quotes: Annotated[
+        QuoteMode,
+        typer.Option("--verify-quotes", help="Hold quotes against their passages: warn counts, strict refuses what is not proved."),
+    ] = QuoteMode.OFF,
     trace_id: Annotated[
         str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
     ] = None,
@@ -90,6 +95,7 @@ def ingest(
         workers=workers,
         batch_size=settings.batch_size,
         require_registered_sources=settings.require_registered_sources,
+        verify_quotes=verify_quotes,
         rejects=rejects,
         max_line_bytes=settings.max_line_bytes,
         lease_seconds=settings.lease_seconds,
@@ -147,6 +153,8 @@ def lines(body: dict[str, Any]) -> list[str]:
     if not dry_run:
         nothing = "Nothing to write: the store holds all of it already."
         told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else nothing)
+    if body["quotes"]:
+        told.append(f"Quotes: {_counts(body['quotes'])}.")
     for reason, count in body["withheld_reasons"].items():
         told.append(f"Withheld, {plain(reason)}: {count:,}")
     for code, count in body["rejected_reasons"].items():

@@ -1,6 +1,6 @@
 """`gprov schema-json`: what a record must look like.
 
-Owns: its options. Leaves to others: the record models (`model.records`).
+Owns: its options. Leaves to others: the models (`model.records`, `model.reports`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import typer
 
 from graphrag_provenance.interfaces.cli.render import print_json
 from graphrag_provenance.model.records import RECORD_KINDS, record_schema
+from graphrag_provenance.model.reports import REPORT_KINDS, report_schema
 
-Kind = StrEnum("Kind", {name.upper(): name for name in RECORD_KINDS})  # type: ignore[misc]
+Kind = StrEnum("Kind", {name.upper(): name for name in (*RECORD_KINDS, *REPORT_KINDS)})  # type: ignore[misc]
 
 
 def schema_json(
-    kind: Annotated[Kind, typer.Argument(help="Record kind.", metavar="KIND")],
+    kind: Annotated[Kind, typer.Argument(help="Kind of record or report.", metavar="KIND")],
 ) -> None:
-    """Print the JSON Schema of a record kind: document, revision, chunk, entity, edge or tombstone."""
-    print_json(record_schema(kind.value))
+    """Print the JSON Schema of a record (document, revision, chunk, entity, edge, tombstone) or a report (answer, retrieval, quote)."""
+    print_json(report_schema(kind.value) if kind.value in REPORT_KINDS else record_schema(kind.value))

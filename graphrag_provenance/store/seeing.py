@@ -1,0 +1,65 @@
+"""The second check of what a look-up returns (spec 2, reading: the filter runs again on the assembled result).
+
+Owns: whether a stored edge, an item of its evidence or the text of a passage may be shown to a reader, and that a look-up is
+made under one order of policies and confirmed by the live access source. The stored queries filter first; neither trusts the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+from graphrag_provenance.access.asking import confirmed
+from graphrag_provenance.access.interface import AccessSource
+from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.rules.chains import Item
+from graphrag_provenance.store.database import Database, Row
+from graphrag_provenance.store.readers import Visibility, under_one_order
+from graphrag_provenance.store.traces import item
+
+T = TypeVar("T")
+
+
+def may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
+    """Whether an edge is visible: some policy, all of them allowed, every reference granted, the tenant the reader's."""
+    policies, references = edge.get("policies"), edge.get("acl")
+    if not policies or references is None or edge.get("tenant") != view.tenant:
+        return False
+    return view.allowed.issuperset(policies) and view.granted.issuperset(references)
+
+
+def may_read(view: Visibility, passage: Mapping[str, Any]) -> bool:
+    """Whether a passage is readable by itself: something is said about it, all of it allowed, every reference granted."""
+    said, references = passage["statements"], passage["references"]
+    return bool(said) and set(passage["tenants"]) == {view.tenant} and view.allowed.issuperset(said) \
+        and view.granted.issuperset(references)
+
+
+def shown(view: Visibility, row: Row) -> list[Item]:
+    """The evidence a reader may see. A retired item may be stricter than the edge is today. Of an unpublished edge (shown to
+    auditors only) an item stays hidden when a *known* policy or reference about it is not the reader's: an unknown one is why
+    the edge is withheld, and that is what an auditor is there to see."""
+    declared = row["assertion"].get("declared") or ()
+    published = row["assertion"]["state"] == "published"
+    visible = []
+    for one in map(item, row["evidence"]):
+        said = set(one.statements) | (set() if one.statements else set(declared))
+        needed = said if published else said & view.known
+        if one.tenants == {view.tenant} and view.granted.issuperset(one.references) and (needed or not published) \
+                and view.allowed.issuperset(needed):
+            visible.append(one)
+    return visible
+
+
+def references_of(edge: Mapping[str, Any], items: Iterable[Item]) -> set[str]:
+    """The live references that an edge and these of its citations stand under."""
+    return {*(edge.get("acl") or ()), *(key for one in items for key in one.references)}
+
+
+def confirmed_read(
+    database: Database, access: AccessSource | None, reader: Reader, granted: Collection[str],
+    read: Callable[[Visibility], tuple[T, Collection[str] | None]],
+) -> T:
+    """What `read` makes of a view of the store: read under one order of policies, confirmed by the access source."""
+    return confirmed(access, reader, granted, lambda keys: under_one_order(database, reader, keys, read))
