@@ -27,12 +27,11 @@ from graphrag_provenance.rules.document_diff import Passage, Side, diff, removed
 from graphrag_provenance.rules.publication import State
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.lookups import MOST_ROWS
-from graphrag_provenance.store.lookups import _confirmed as confirmed
 from graphrag_provenance.store.lookups import _edge_json as edge_json
-from graphrag_provenance.store.lookups import _may_see as may_see
-from graphrag_provenance.store.lookups import _shown as shown
 from graphrag_provenance.store.orders import stored_policies
 from graphrag_provenance.store.readers import Visibility
+from graphrag_provenance.store.seeing import confirmed_read as confirmed
+from graphrag_provenance.store.seeing import may_see, shown
 from graphrag_provenance.store.traces import item
 
 _STATED = ("version", "supersedes", "source_url", "content_sha256", "complete", "registered", "since")
