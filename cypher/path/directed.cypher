@@ -1,7 +1,7 @@
 // path.directed — one shortest visible chain a question, every hop walked from source to target
 // access: read
 // param questions: list<map>
-// returns number, generation, chains, policies_hash, source_visible, target_visible
+// returns number, generation, chains, runs, policies_hash, source_visible, target_visible
 UNWIND $questions AS q
 OPTIONAL MATCH (store:Store {id: 'store'})
 OPTIONAL MATCH (source:Entity {tenant: q.tenant, type: q.source_type, id: q.source_id})
@@ -26,25 +26,32 @@ CALL (q, source, target) {
   CALL (a) {
     MATCH (a)-[e:EVIDENCED_BY]->(c:Chunk)<-[:HAS_CHUNK]-(v:Revision)<-[:HAS_REVISION]-(d:Document)
     WHERE e.until IS NULL
-    OPTIONAL MATCH (run:Run {seq: e.since})
     RETURN collect({
       doc: v.doc, chunk: c.chunk, section_path: c.section_path, span: e.span, quote_hash: e.quote_hash,
       polarity: e.polarity, url: v.source_url, title: coalesce(d.title, d.doc_id), doc_id: d.doc_id, head: d.head,
       tenants: [c.tenant, v.tenant, d.tenant], pipeline: e.pipeline, version: e.version,
       statements: coalesce(c.policies, []) + coalesce(v.policies, []) + coalesce(d.policies, []), policy: e.policy,
-      references: coalesce(c.acl, []) + coalesce(v.acl, []), reference: e.acl,
-      run: run {.seq, .pipeline, .version, at: coalesce(run.finished_at, run.started_at)}
+      references: coalesce(c.acl, []) + coalesce(v.acl, []), reference: e.acl, since: e.since
     }) AS evidence
   }
   WITH p, place, {
-    edge: properties(r), type: type(r), relation: a.relation, declared: a.declared, attributes: a.attributes,
+    edge: r {.edge_id, .tenant, .policies, .acl, .environment, .region, .valid_from, .valid_to, .confidence, .current, .disputed},
+    type: type(r), relation: a.relation, declared: a.declared, attributes: a.attributes,
     forward: tail = here, source: tail {.tenant, .type, .id}, target: tip {.tenant, .type, .id},
     evidence: evidence
   } AS step ORDER BY place
   WITH p, collect(step) AS steps
   RETURN collect({entities: [n IN nodes(p) | n {.tenant, .type, .id, .name}], steps: steps}) AS chains
 }
-RETURN q.number AS number, store.head_seq AS generation, chains,
+CALL (chains) {
+  UNWIND chains AS chain
+  UNWIND chain.steps AS step
+  UNWIND step.evidence AS item
+  WITH DISTINCT item.since AS since
+  MATCH (run:Run {seq: since})
+  RETURN collect(run {.seq, .pipeline, .version, at: toString(coalesce(run.finished_at, run.started_at))}) AS runs
+}
+RETURN q.number AS number, store.head_seq AS generation, chains, runs,
   store.policies_hash + coalesce(' ' + store.policies_next, '') AS policies_hash,
   chains <> [] OR CASE WHEN source IS NULL THEN false ELSE
     (size(source.policies) > 0 AND all(policy IN source.policies WHERE policy IN q.allowed))

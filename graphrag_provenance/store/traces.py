@@ -17,7 +17,7 @@ _MOST_SEARCHES searches; past that the answer is `truncated`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from graphrag_provenance.access.asking import LiveAccess
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import StoreConflictError, StoreTimeoutError
 from graphrag_provenance.model.identifiers import relationship_type
-from graphrag_provenance.model.instants import now
+from graphrag_provenance.model.instants import now, parse_instant
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.queries import query
 from graphrag_provenance.queries.bounds import bounded
@@ -291,15 +291,16 @@ def _chain(row: Row) -> Chain | None:
     if not row["chains"]:
         return None
     found = row["chains"][0]
-    return Chain(tuple(found["entities"]), tuple(_step(step) for step in found["steps"]))
+    runs = {run["seq"]: {**run, "at": parse_instant(run["at"])} for run in row.get("runs", ())}
+    return Chain(tuple(found["entities"]), tuple(_step(step, runs) for step in found["steps"]))
 
 
-def _step(row: Row) -> Step:
+def _step(row: Row, runs: Mapping[int, Row]) -> Step:
     source, target = row["source"], row["target"]
     return Step(
         row["edge"], row["type"], row["relation"], tuple(row["declared"] or ()),
         (source["tenant"], source["type"], source["id"]), (target["tenant"], target["type"], target["id"]), row["forward"],
-        tuple(item(one) for one in row["evidence"]))
+        tuple(item({**one, "run": runs.get(one["since"])}) for one in row["evidence"]))
 
 
 def item(row: Row) -> Item:
