@@ -228,6 +228,16 @@ def failures(
     return tuple(found)
 
 
+def hop_holds(
+    step: Step, question: Question, hop: int, asked: Conditions, tenant: str, allowed: frozenset[str], granted: frozenset[str],
+) -> bool:
+    """Whether one hop, walked as it stands, may be part of a chain at that place: what `failures` asks of each hop alone."""
+    return (
+        _relation_fits(step, question, hop) and (step.forward or not question.directed)
+        and all(owner == tenant for owner in (step.edge.get("tenant"), step.source[0], step.target[0]))
+        and _permitted(step, allowed, granted, unproved=False) and _proved(step, tenant) and not [*_unmet(step, asked, unproved=False)])
+
+
 def _relation_fits(step: Step, question: Question, hop: int) -> bool:
     if step.relation is None or relationship_type(step.relation) != step.type:
         return False

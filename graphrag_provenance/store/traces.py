@@ -80,17 +80,19 @@ def trace(
 def traces(
     database: Database, questions: Sequence[Question], reader: Reader, *, granted: Collection[str] = frozenset(),
     access: AccessSource | None = None, audience: Audience = "reader", relations: Relations | None = None,
+    searching: Callable[[Views, Question], TraceSearch] | None = None,
 ) -> list[Trace]:
     """The answers to many questions for one reader, in order: what `trace` says to each, in one round trip a kind of statement.
 
-    `access` decides once for all of them: what it takes back before they are shown, none of them rests on. Raises as `trace`.
+    `access` decides once for all of them: what it takes back before they are shown, none of them rests on. `searching`: what
+    searches for a chain (default: the present graph). Raises as `trace`.
     """
     if audience == "auditor":
         require_role(reader, Role.AUDITOR, action="The auditor's view")
     live = LiveAccess(access, reader, granted)
     while True:
         views = Views(database, reader, live.keys)
-        searches = [_Search(views, question) for question in questions]
+        searches = [(searching or TraceSearch)(views, question) for question in questions]
         found = answer_together(database, [search.in_time(audit=audience == "auditor") for search in searches])
         rivals = answer_together(
             database, [rivals_of(views, () if one is None else map(Place.of, one.steps), relations or {}) for _, one, _ in found])
@@ -119,7 +121,7 @@ Found = tuple[Reason | None, Chain | None, tuple[Rejected, ...]]
 Find = Callable[[Sequence[Conditions]], Search[list[Chain | None]]]
 
 
-class _Search:
+class TraceSearch:
     """One question being answered: its ends, what was read so far and the budget left."""
 
     def __init__(self, views: Views, question: Question) -> None:
@@ -191,9 +193,12 @@ class _Search:
         view = self._view
         return failures(chain, self.question, asked, view.tenant, view.allowed, view.granted, ends=self._ends, unproved=unproved)
 
+    def _found(self, row: Row) -> Chain | None:
+        return _chain(row)
+
     def _sound(self, row: Row, asked: Conditions) -> Chain | None:
         """The chain of a row, if the second check agrees that it holds under these conditions."""
-        chain = _chain(row)
+        chain = self._found(row)
         return chain if chain is not None and not self._failures(chain, asked) else None
 
     def _resolve(self, row: Row) -> Search[Reason | None]:
@@ -202,6 +207,10 @@ class _Search:
         found = yield Ask(
             query("path.aliases"), "ends", [{"type": self._ends[side][0], "lookup": self._ends[side][1]} for side in sides],
             self._view)
+        return self._take(sides, found)
+
+    def _take(self, sides: Sequence[int], found: Sequence[Row]) -> Reason | None:
+        """Take the ids that names led to as the ends; the reason if some name led to none, or to more than one."""
         ends, reasons = list(self._ends), set()
         for place, side in enumerate(sides):
             certain = [r["id"] for r in found if r["number"] == place and not r["guessed"]]

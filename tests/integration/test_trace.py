@@ -27,7 +27,7 @@ from graphrag_provenance.store.asking import ask_claims
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.readers import Views
 from graphrag_provenance.store.together import answer_together
-from graphrag_provenance.store.traces import _Search, trace, traces
+from graphrag_provenance.store.traces import TraceSearch, trace, traces
 from tests.corpus.worlds import SAMPLE, Load, edge, loader, reader, thing
 
 Cypher = Callable[..., list[dict[str, Any]]]
@@ -269,7 +269,7 @@ def test_each_stored_query_leaves_out_what_was_tried(wiped: Database, pairs: str
 def raw(database: Database, tenant: str, name: str, form: str, asked: Conditions) -> Any:
     """What the stored query of a form finds between `name` and `name'`."""
     question = Question(("Thing", name), ("Thing", name + "'"), **FORMS[form])
-    search = _Search(Views(database, reader(tenant, "internal"), frozenset()), question)
+    search = TraceSearch(Views(database, reader(tenant, "internal"), frozenset()), question)
     return answer_together(database, [search._ask([asked])])[0][0]["chains"]
 
 
@@ -409,7 +409,7 @@ def test_the_filter_stands_inside_the_expansion(wiped: Database, cypher: Cypher,
     question = Question(("Thing", "a"), ("Thing", "b"))
 
     def hits(*clearances: str) -> int:
-        search = _Search(Views(wiped, reader(tenant, *clearances), frozenset()), question)
+        search = TraceSearch(Views(wiped, reader(tenant, *clearances), frozenset()), question)
         with wiped._driver.session() as session:
             text: Any = "PROFILE " + bounded("path.directed", 4).text
             asked = {"number": 0, **search._parameters(conditions(question, datetime.now(UTC)))}

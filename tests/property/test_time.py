@@ -12,15 +12,20 @@ from typing import Any
 
 import pytest
 from conftest import Cypher, Server
-from corpus.records import POLICIES, Record, Store, check_sound
+from corpus.records import POLICIES, TENANT, Record, Store, check_sound
 from hypothesis import given
 from hypothesis import strategies as st
 from test_loading_order import BELOW, CALM, look, oracle, wipe, worlds
 
 from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
 from graphrag_provenance.ingest.rollback import RollbackOptions, rollback
+from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.rules.answers import Trace
+from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
+from graphrag_provenance.store.as_of import traces_as_of
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.traces import traces
 from graphrag_provenance.store.verification import verify
 
 NARROW = lattice({name: sorted(below & {"public", "internal"}) for name, below in BELOW.items() if name != "legal"})
@@ -117,3 +122,51 @@ def test_time_leads_where_the_model_says(
         assert verify(store.database).violations == ()
         known = expected(model)
         assert published(store) == known
+
+
+EVERYTHING = Reader("auditor", TENANT, frozenset(BELOW))
+QUESTIONS = [
+    Question(("System", source), (kind, target), directed=directed, require_current=current, max_hops=3)
+    for source, kind, target in (("A", "System", "B"), ("A", "Team", "A"), ("one", "Team", "A"), ("B", "System", "two"))
+    for directed, current in ((True, True), (False, False))]
+
+
+def known(records: list[Record]) -> list[Record]:
+    """The records with no policy that nobody knows, and one on each edge: so everything a run published stays visible."""
+    def statement(record: Record) -> Record:
+        return {name: "public" if name == "policy" and value not in BELOW else value for name, value in record.items()}
+
+    def whole(record: Record) -> Record:
+        if record["kind"] != "edge":
+            return statement(record)
+        access = statement({"policy": "public", **record["access"]})
+        return record | {"access": access, "evidence": [statement(item) for item in record["evidence"]]}
+
+    return [whole(record) for record in records]
+
+
+def told(answers: list[Trace]) -> list[Any]:
+    """What an answer says, but for which of several shortest chains it names."""
+    return [{"state": a["state"], "reason": a["reason"], "hops": [len(p["steps"]) for p in a["paths"]]}
+            for a in (answer.as_json() for answer in answers)]
+
+
+@CALM
+@given(parts=st.lists(worlds(), min_size=6, max_size=6), chance=st.randoms(use_true_random=False),
+       steps=st.lists(st.sampled_from(["load", "load", "rollback", "again"]), min_size=3, max_size=6))
+def test_what_a_past_run_answers_is_what_it_answered_then(
+    store: Store, parts: list[list[Record]], steps: list[str], chance: random.Random,
+) -> None:
+    wipe(store)
+    model = Model()
+    then: dict[int, list[Trace]] = {}
+    for number, what in enumerate(["load", *steps]):
+        step(store, model, what, known(parts[number % len(parts)]), chance)
+        then[max(model.moments)] = traces(store.database, QUESTIONS, EVERYTHING)
+    for seq, recorded in then.items():
+        answers = traces_as_of(store.database, QUESTIONS, EVERYTHING, seq)
+        assert told(answers) == told(recorded)
+        for was, is_ in zip(recorded, answers, strict=True):
+            old, new = was.as_json()["paths"], is_.as_json()["paths"]
+            if [s["edge_id"] for p in old for s in p["steps"]] == [s["edge_id"] for p in new for s in p["steps"]]:
+                assert new == old

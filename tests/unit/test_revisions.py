@@ -24,7 +24,7 @@ def at(doc: str, day: int, arrival: int, supersedes: str | None = None) -> Candi
 
 
 def head(revisions: Iterable[Candidate]) -> str | None:
-    return heads.head(revisions)
+    return next(iter(heads.succession(revisions).line), None)
 
 
 @pytest.mark.parametrize(("revisions", "expected"), [

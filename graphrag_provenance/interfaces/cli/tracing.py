@@ -5,6 +5,7 @@ Owns: options, and how an answer is printed. Leaves to others: the answer (`stor
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,7 @@ from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Audience, Trace
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.conflicts import Relations
+from graphrag_provenance.store.as_of import traces_as_of
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.traces import trace as answer
 
@@ -80,6 +82,9 @@ def trace(
     at: Annotated[
         str | None, typer.Option("--at", help="Instant at which every hop must be valid. Default: now.", metavar="T")
     ] = None,
+    as_of: Annotated[
+        int | None, typer.Option("--as-of", help="Ask of the graph as it was after a run; access is that of today.", metavar="RUN", min=1)
+    ] = None,
     allow_stale: Annotated[bool, typer.Option("--allow-stale", help="Accept hops that rest on replaced revisions only.")] = False,
     audience: Annotated[
         AudienceName | None,
@@ -99,7 +104,7 @@ def trace(
     """Trace a claim through the graph to its evidence, or every claim of a file. Exit code 1 if one stays unresolved."""
     settings = settings_for(home, workspace, max_hops=max_hops, access_file=access_file)
     if claims is not None:
-        if source or relation or sequence or undirected or environment or region or at or allow_stale:
+        if source or relation or sequence or undirected or environment or region or at or as_of or allow_stale:
             raise InputError("A file of claims says itself what is asked.", hint="Leave out FROM, TO and the options about the claim.")
         asked = read_claims(claims)
         caller = caller_for(asked, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
@@ -129,7 +134,7 @@ def trace(
         require_current=not allow_stale,
     )
     with open_database(settings, migrate=False) as database:
-        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings), relations_for(relations))
+        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings), relations_for(relations), as_of)
     show(found, who, audience or AudienceName.READER, format)
     if found.state != "supported":
         raise typer.Exit(1)
@@ -142,10 +147,17 @@ def ask(
     audience: AudienceName = AudienceName.READER,
     access: AccessSource | None = None,
     relations: Relations | None = None,
+    as_of: int | None = None,
 ) -> Trace:
     """The answer to a question, with its trace id on every log line from here on."""
-    found = answer(database, question, reader, access=access, audience=audience.value, relations=relations,
-                   trace_id=trace_id_for(None))
+    trace_id = trace_id_for(None)
+    if as_of is None:
+        found = answer(database, question, reader, access=access, audience=audience.value, relations=relations, trace_id=trace_id)
+    else:
+        if relations is not None:
+            raise InputError("Conflicts are told of the present graph.", hint="Leave out --relations, or --as-of.")
+        found = traces_as_of(database, [question], reader, as_of, access=access, audience=audience.value)[0]
+        found = found if trace_id is None else replace(found, trace_id=trace_id)
     logs.note("traced", trace_id=found.trace_id, state=found.state, generation=found.generation, truncated=found.truncated)
     return found
 
