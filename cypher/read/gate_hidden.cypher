@@ -3,16 +3,12 @@
 // param tenant: string
 // param passages: list<map>
 // param edges: list<string>
-// returns edges, passages
-CALL () {
-  UNWIND $edges AS edge_id
-  MATCH (a:Assertion {tenant: $tenant, edge_id: edge_id})
-  WHERE a.state = 'published'
-  RETURN collect(a.edge_id) AS edges
-}
-CALL () {
-  UNWIND $passages AS q
-  MATCH (c:Chunk {tenant: $tenant, doc: q.doc, chunk: q.chunk})
-  RETURN collect([c.doc, c.chunk]) AS passages
-}
-RETURN edges, passages
+// returns edge_id, doc, chunk
+UNWIND $edges AS edge_id
+MATCH (a:Assertion {tenant: $tenant, edge_id: edge_id})
+WHERE a.state = 'published'
+RETURN a.edge_id AS edge_id, null AS doc, null AS chunk
+UNION ALL
+UNWIND $passages AS q
+MATCH (c:Chunk {tenant: $tenant, doc: q.doc, chunk: q.chunk})
+RETURN null AS edge_id, c.doc AS doc, c.chunk AS chunk

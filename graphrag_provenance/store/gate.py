@@ -121,7 +121,7 @@ def _hidden(database: Database, tenant: str, ledger: Ledger, facts: Facts) -> fr
     passages = {(one.doc, one.chunk) for entry in ledger.entries for one in entry.passages} - set(facts.passages)
     if not edges and not passages:
         return frozenset()
-    (row,) = database.read(
+    rows = database.read(
         "read.gate_hidden", tenant=tenant, edges=sorted(edges),
         passages=[{"doc": doc, "chunk": chunk} for doc, chunk in sorted(passages)])
-    return frozenset([*row["edges"], *((doc, chunk) for doc, chunk in row["passages"])])
+    return frozenset(row["edge_id"] if row["doc"] is None else (row["doc"], row["chunk"]) for row in rows)
