@@ -18,7 +18,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -80,6 +80,12 @@ class Facts:
     """Edges that the ledger names, and all that cite its passages."""
     hidden: Collection[str | PassageKey] | None = None
     """For auditors: what exists and only permission is missing. None: not an auditor's view."""
+    troubled: frozenset[str] = field(init=False)
+    """Ids of the edges that are in some conflict."""
+
+    def __post_init__(self) -> None:
+        troubled = frozenset(edge.edge_id for edge in self.edges.values() if edge.disputed or edge.rivals)
+        object.__setattr__(self, "troubled", troubled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +144,15 @@ def judge(ledger: Ledger, facts: Facts, now: datetime) -> Verdict:
     covered = {entry.facet for entry in ledger.entries if entry.facet is not None and (entry.edges or entry.passages)}
     findings: list[Finding] = []
     usual = _Asked.of(Entry(sentence=""), ledger, now)
-    troubled = frozenset(edge.edge_id for edge in facts.edges.values() if edge.disputed or edge.rivals)
     for number, entry in enumerate(ledger.entries, 1):
         as_usual = entry.entities is None and not entry.condition.model_fields_set
-        findings += _entry(number, entry, usual if as_usual else _Asked.of(entry, ledger, now), facts, troubled)
+        findings += _entry(number, entry, usual if as_usual else _Asked.of(entry, ledger, now), facts)
     findings += _order(ledger, facts)
     findings.sort(key=lambda one: (one.entry, one.reason, str(one.evidence), one.detail))
     return Verdict(tuple(sorted(covered)), tuple(sorted(set(ledger.facets) - covered)), tuple(dict.fromkeys(findings)))
 
 
-def _entry(number: int, entry: Entry, asked: _Asked, facts: Facts, troubled: frozenset[str]) -> Iterable[Finding]:
+def _entry(number: int, entry: Entry, asked: _Asked, facts: Facts) -> Iterable[Finding]:
     if asked.contradiction is not None:
         yield Finding(Problem.ENVIRONMENT, number, None, asked.contradiction)
     there = 0
@@ -176,8 +181,8 @@ def _entry(number: int, entry: Entry, asked: _Asked, facts: Facts, troubled: fro
             yield Finding(Problem.EVIDENCE, number, key, f"stale: {fact.head} replaced it")
         if fact.cited_by and (unfit := _passage(number, key, fact.cited_by, facts.edges, asked)) is not None:
             yield unfit
-        if troubled:
-            edges = (facts.edges[one] for one in fact.cited_by if one in troubled)
+        if facts.troubled:
+            edges = (facts.edges[one] for one in fact.cited_by if one in facts.troubled)
             yield from (found for edge in edges if asked.fits(edge) for found in _conflicts(number, key, edge))
     if not there:
         yield Finding(Problem.UNSUPPORTED, number, None, "it cites nothing that is there")

@@ -101,7 +101,7 @@ def test_without_a_command_it_prints_help_and_counts_as_usage(gprov) -> None:
     ("args", "told"),
     [
         (["trce"], "Did you mean 'trace'?"),
-        (["trace", "System:a"], "Missing argument"),
+        (["trace", "System:a"], "A claim has two ends"),
         (["trace", "--nope"], "--nope"),
         (["schema-json", "edgy"], "'edge'"),
         (["--log-level", "loud", "query", "list"], "debug, info, warning, error"),
