@@ -9,6 +9,7 @@ CALL (q) {
   RETURN n.id AS id, n.method AS method
 UNION
   MATCH (n:Past {tenant: q.tenant, lookup: q.lookup})
+  USING INDEX SEEK n:Past(tenant, lookup)
   WHERE n.kind = 'alias' AND n.type = q.type AND n.from_run <= q.seq AND n.to_run > q.seq
   RETURN n.id AS id, n.method AS method
 }
