@@ -211,16 +211,20 @@ def _reading(name: str | Query) -> Query:
 
 def _native(record: neo4j.Record) -> Row:
     """A record with the driver's date-times as Python's, at any depth."""
-    return {name: _value(value) for name, value in dict(record).items()}
+    return {name: value if type(value) in _PLAIN else _value(value) for name, value in record.items()}
+
+
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+"""Types that stay as they are; most values, so they are passed over first."""
 
 
 def _value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: item if type(item) in _PLAIN else _value(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [item if type(item) in _PLAIN else _value(item) for item in value]
     if isinstance(value, neo4j.time.DateTime):
         return value.to_native().astimezone(UTC)  # a named zone would go back as such, and Cypher orders equal instants by zone
-    if isinstance(value, dict):
-        return {name: _value(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_value(item) for item in value] if value and not isinstance(value[0], str | int | float) else value
     return value
 
 
