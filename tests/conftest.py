@@ -38,6 +38,11 @@ OUR_LABELS = [
 ]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers, each with a server of its own; one where the server is given, since tests delete what they find there."""
+    return 0 if os.environ.get("NEO4J_URI") else 2
+
+
 @dataclass(frozen=True)
 class Server:
     """The server of the session, and whether its whole content is ours to delete."""

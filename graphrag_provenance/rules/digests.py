@@ -75,7 +75,7 @@ def multiset(digests: Iterable[bytes]) -> MultisetHash:
 
 RUN_DIGEST_FIELDS = (
     "seq", "run_id", "trace_id", "actor", "kind", "pipeline", "version", "started_at", "finished_at", "status",
-    "counts", "inputs", "policies_hash", "graph_hash", "previous",
+    "counts", "inputs", "resumes", "policies_hash", "graph_hash", "previous",
 )
 
 

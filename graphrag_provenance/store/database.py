@@ -211,7 +211,7 @@ def _reading(name: str | Query) -> Query:
 
 def _native(record: neo4j.Record) -> Row:
     """A record with the driver's date-times as Python's, at any depth."""
-    return {name: value if type(value) in _PLAIN else _value(value) for name, value in record.items()}
+    return {name: value if type(value) in _PLAIN else _value(value) for name, value in dict(record).items()}
 
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
