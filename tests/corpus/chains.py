@@ -20,7 +20,8 @@ def chain(length: int) -> list[Entry]:
             "seq": seq, "run_id": f"run-{seq}", "trace_id": f"{seq:032x}", "actor": "ann", "kind": "ingest", "pipeline": "p",
             "version": "1", "started_at": f"2026-01-01T00:00:{seq:02}Z", "finished_at": f"2026-01-01T00:01:{seq:02}Z",
             "status": "finished" if seq % 3 else "interrupted", "counts": {"records": {"read": seq, "rejected": 0}},
-            "inputs": [{"name": f"f{seq}.jsonl", "bytes": 10, "sha256": "00"}], "policies_hash": "sha256:aa",
+            "inputs": [{"name": f"f{seq}.jsonl", "bytes": 10, "sha256": "00"}],
+            "resumes": None if seq % 4 else seq - 1, "policies_hash": "sha256:aa",
             "graph_hash": f"sha256:{seq:064x}", "previous": runs[-1]["digest"] if runs else None,
         }
         runs.append(sealed(run))
