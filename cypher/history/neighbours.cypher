@@ -13,6 +13,7 @@ OPTIONAL CALL (q) {
   RETURN a, a AS was ORDER BY a.edge_id LIMIT 5001 /* one more than are walked */
 UNION
   MATCH (p:Past {tenant: q.tenant, source_type: q.type, source_id: q.id})
+  USING INDEX SEEK p:Past(tenant, source_type, source_id)
   WHERE p.from_run <= q.seq AND p.to_run > q.seq AND p.state = 'published'
     AND size(p.policies) > 0 AND all(policy IN p.policies WHERE policy IN q.allowed)
     AND all(reference IN p.acl WHERE reference IN q.granted)
@@ -25,6 +26,7 @@ UNION
   RETURN a, p AS was ORDER BY p.edge_id LIMIT 5001 /* one more than are walked */
 UNION
   MATCH (p:Past {tenant: q.tenant, target_type: q.type, target_id: q.id})
+  USING INDEX SEEK p:Past(tenant, target_type, target_id)
   WHERE p.from_run <= q.seq AND p.to_run > q.seq AND p.state = 'published'
     AND size(p.policies) > 0 AND all(policy IN p.policies WHERE policy IN q.allowed)
     AND all(reference IN p.acl WHERE reference IN q.granted)

@@ -16,17 +16,21 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from graphrag_provenance.access.interface import AccessSource
-from graphrag_provenance.errors import InputError, StoreConflictError
+from graphrag_provenance.errors import InputError, NotFoundError, StoreConflictError
 from graphrag_provenance.model.identifiers import canonical_text, relationship_type, split_revision
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.queries import query
-from graphrag_provenance.rules.answers import Audience, Trace
+from graphrag_provenance.rules.answers import Audience, Json, Trace, extractors, in_order, item_json
 from graphrag_provenance.rules.chains import Address, Chain, Conditions, Question, Reason, Step, hop_holds
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Views
+from graphrag_provenance.store.lookups import edge_json
+from graphrag_provenance.store.readers import Views, Visibility
+from graphrag_provenance.store.seeing import confirmed_read, may_see, references_of, shown
 from graphrag_provenance.store.together import Ask, Search
 from graphrag_provenance.store.traces import TraceSearch, item, traces
 
+Versions = dict[tuple[str, str], dict[str, Any] | None]
+"""(kind, key) → what a record was, or None where it has not changed since."""
 _MOST_EDGES = 5_000
 _MOST_WALKS = 200_000
 _MOST_RELOADS = 3
@@ -38,11 +42,41 @@ def traces_as_of(
 ) -> list[Trace]:
     """What `traces` says, of the graph as it was after run `seq`. Raises InputError for a run that is not there or has not ended,
     and as `traces` does. The chains that an auditor is told were rejected are those the auditor may see."""
+    _require_ended(database, seq)
+    return traces(database, questions, reader, granted=granted, access=access, audience=audience,
+                  searching=lambda views, question: _PastSearch(views, question, seq))
+
+
+def edge_as_of(
+    database: Database, reader: Reader, edge_id: str, seq: int, granted: Collection[str] = frozenset(), *,
+    access: AccessSource | None = None,
+) -> Json:
+    """What `edge_show` says of a published edge, of the graph as it was after run `seq`. Raises NotFoundError, InputError."""
+    _require_ended(database, seq)
+
+    def read(view: Visibility) -> tuple[Json, set[str]]:
+        rows = database.read("history.edge", **view.params(), edge_id=edge_id, key=canonical_text([view.tenant, edge_id]), seq=seq)
+        if not rows or not may_see(view, rows[0]["assertion"]):
+            raise NotFoundError(f"There was no edge {edge_id} after run {seq}.", hint="See: gprov edge history.")
+        cited = list(dict.fromkeys(key for one in rows[0]["evidence"] for key in _cited(view.tenant, one)))
+        versions: Versions = dict.fromkeys(cited)
+        asked = [{"kind": kind, "key": key, "seq": seq, "number": number} for number, (kind, key) in enumerate(cited)]
+        for found in database.read("history.versions", questions=asked):
+            versions[cited[found["number"]]] = found["past"]
+        row = {**rows[0], "evidence": [_then(view.tenant, one, versions) for one in rows[0]["evidence"]]}
+        items = shown(view, row)
+        return {
+            "schema": 1, "generation": seq, **edge_json(row["assertion"], reader),
+            "extracted_by": extractors(one.content for one in items), "evidence": [item_json(one) for one in in_order(items)],
+        }, references_of(row["assertion"], items)
+
+    return confirmed_read(database, access, reader, granted, read)
+
+
+def _require_ended(database: Database, seq: int) -> None:
     rows = database.read("run.by_seq", seq=seq)
     if not rows or rows[0]["run"]["status"] == "running":
         raise InputError(f"There is no ended run {seq}.", hint="See: gprov run list.")
-    return traces(database, questions, reader, granted=granted, access=access, audience=audience,
-                  searching=lambda views, question: _PastSearch(views, question, seq))
 
 
 class _OrderChanged(Exception):
@@ -56,7 +90,7 @@ class _PastSearch(TraceSearch):
         super().__init__(views, question)
         self._seq = self.generation = seq
         self._edges: dict[Address, list[Step]] = {}
-        self._versions: dict[tuple[str, str], dict[str, Any] | None] = {}
+        self._versions: Versions = {}
         self._entities: dict[Address, Row | None] = {}
 
     def _ask(self, wanted: Sequence[Conditions]) -> Search[list[Row]]:
@@ -120,23 +154,11 @@ class _PastSearch(TraceSearch):
 
     def _step(self, row: Row, place: Address) -> Step:
         source, target = row["source"], row["target"]
-        evidence = tuple(item(self._then(one)) for one in row["evidence"])
+        evidence = tuple(item(_then(self._view.tenant, one, self._versions)) for one in row["evidence"])
         return Step(
             row["edge"], relationship_type(row["relation"]), row["relation"],
             tuple(row["declared"] or ()), (source["tenant"], source["type"], source["id"]),
             (target["tenant"], target["type"], target["id"]), (source["type"], source["id"]) == place, evidence)
-
-    def _then(self, one: Row) -> Row:
-        """A citation with what its passage, revision and document were. What is said about access stays what is said now."""
-        document, revision, chunk = (self._versions.get(key) for key in _cited(self._view.tenant, one))
-        was = dict(one)
-        if document is not None:
-            was |= {"title": document.get("title") or one["doc_id"], "head": document.get("head")}
-        if revision is not None:
-            was["url"] = revision.get("source_url")
-        if chunk is not None:
-            was["section_path"] = chunk.get("section_path")
-        return was
 
     def _open(self, place: Address) -> Search[bool]:
         """Whether an entity that had no visible edge was there, and is visible by itself."""
@@ -221,6 +243,19 @@ def _cited(tenant: str, one: Row) -> tuple[tuple[str, str], tuple[str, str], tup
     doc, chunk = one["doc"], one["chunk"]
     return (("document", canonical_text([tenant, split_revision(doc)[0]])), ("revision", canonical_text([tenant, doc])),
             ("chunk", canonical_text([tenant, doc, chunk])))
+
+
+def _then(tenant: str, one: Row, versions: Versions) -> Row:
+    """A citation with what its passage, revision and document were. What is said about access stays what is said now."""
+    document, revision, chunk = (versions.get(key) for key in _cited(tenant, one))
+    was = dict(one)
+    if document is not None:
+        was |= {"title": document.get("title") or one["doc_id"], "head": document.get("head")}
+    if revision is not None:
+        was["url"] = revision.get("source_url")
+    if chunk is not None:
+        was["section_path"] = chunk.get("section_path")
+    return was
 
 
 def _other(step: Step) -> Address:

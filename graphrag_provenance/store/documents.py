@@ -26,8 +26,7 @@ from graphrag_provenance.rules.chains import Item
 from graphrag_provenance.rules.document_diff import Passage, Side, diff, removed
 from graphrag_provenance.rules.publication import State
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.lookups import MOST_ROWS
-from graphrag_provenance.store.lookups import _edge_json as edge_json
+from graphrag_provenance.store.lookups import MOST_ROWS, edge_json
 from graphrag_provenance.store.orders import stored_policies
 from graphrag_provenance.store.readers import Visibility
 from graphrag_provenance.store.seeing import confirmed_read as confirmed

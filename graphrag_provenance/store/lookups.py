@@ -40,7 +40,7 @@ def edge_show(
         row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished")
         items = _shown(view, row)
         return {
-            "schema": 1, **_edge_json(row["assertion"], reader), "extracted_by": extractors(one.content for one in items),
+            "schema": 1, **edge_json(row["assertion"], reader), "extracted_by": extractors(one.content for one in items),
             "evidence": [item_json(one) for one in in_order(items)],
         }, _references(row["assertion"], items)
 
@@ -56,7 +56,7 @@ def edge_history(
         row = _edge(database, reader, view, edge_id, "read.edge_history", "read.edge_history_unpublished")
         items = sorted(in_order(_shown(view, row)), key=lambda one: (one.content["since"], one.content["until"] or _LAST))
         return {
-            "schema": 1, **_edge_json(row["assertion"], reader),
+            "schema": 1, **edge_json(row["assertion"], reader),
             "history": [
                 {**item_json(one), "since": one.content["since"], "until": one.content["until"],
                  "retired_by": _run(one.content["ended"], reader),
@@ -77,12 +77,12 @@ def edge_list(
     if withheld:
         require_role(reader, Role.AUDITOR, Role.OPERATOR, action="Listing withheld edges")
         rows = database.read("read.edge_withheld", tenant=reader.tenant, **page)
-        return [{**_edge_json(row["assertion"], reader), "reasons": list(row["assertion"]["reasons"])} for row in rows]
+        return [{**edge_json(row["assertion"], reader), "reasons": list(row["assertion"]["reasons"])} for row in rows]
 
     def read(view: Visibility) -> tuple[list[Json], set[str]]:
         found = [row["assertion"] for row in database.read("read.edge_list", **view.params(), **page)]
         seen = [edge for edge in found if _may_see(view, edge)]
-        return [_edge_json(edge, reader) for edge in seen], {key for edge in seen for key in edge["acl"]}
+        return [edge_json(edge, reader) for edge in seen], {key for edge in seen for key in edge["acl"]}
 
     return _confirmed(database, access, reader, granted, read)
 
@@ -182,7 +182,7 @@ def _entity(database: Database, view: Visibility, kind: str, name: str, limit: i
     return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=_limit(limit))
 
 
-def _edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
+def edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
     shown: Json = {
         "edge_id": a["edge_id"], "relation": a["relation"], "state": a["state"],
         "source": {"type": a["source_type"], "id": a["source_id"]}, "target": {"type": a["target_type"], "id": a["target_id"]},

@@ -26,6 +26,7 @@ from graphrag_provenance.interfaces.cli.options import (
 from graphrag_provenance.interfaces.cli.picture import draw_edge
 from graphrag_provenance.interfaces.cli.render import address_of, show_rows, show_thing
 from graphrag_provenance.store import lookups
+from graphrag_provenance.store.as_of import edge_as_of
 
 app = typer.Typer(no_args_is_help=True, help="Edges and their evidence.")
 
@@ -35,6 +36,9 @@ _EdgeId = Annotated[str, typer.Argument(help="Edge id.", metavar="EDGE")]
 @app.command()
 def show(
     edge_id: _EdgeId,
+    as_of: Annotated[
+        int | None, typer.Option("--as-of", help="The edge as it was published after a run; access is that of today.", metavar="RUN", min=1)
+    ] = None,
     tenant: Tenant = None,
     clearance: Clearance = None,
     principal: Principal = None,
@@ -49,7 +53,10 @@ def show(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edge = lookups.edge_show(database, who, edge_id, access=access_for(settings))
+        if as_of is None:
+            edge = lookups.edge_show(database, who, edge_id, access=access_for(settings))
+        else:
+            edge = edge_as_of(database, who, edge_id, as_of, access=access_for(settings))
     _print(edge, format)
 
 
