@@ -20,11 +20,13 @@ from typing import Any
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.model.identifiers import split_revision
-from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.answers import Json, instant
 from graphrag_provenance.rules.chains import Item
-from graphrag_provenance.rules.document_diff import Passage, Side, diff, removed
+from graphrag_provenance.rules.document_diff import Passage, Side, diff, exact_quote_hash, removed
 from graphrag_provenance.rules.publication import State
+from graphrag_provenance.rules.quotes import quote_hash
+from graphrag_provenance.store.answers import answers_on
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.lookups import MOST_ROWS, edge_json
 from graphrag_provenance.store.orders import stored_policies
@@ -65,11 +67,16 @@ def doc_diff(
     database: Database, reader: Reader, before: str, after: str, granted: Collection[str] = frozenset(), *,
     access: AccessSource | None = None,
 ) -> Json:
-    """What changed between two revisions of one document. Raises InputError for revisions of two documents, NotFoundError."""
+    """What changed between two revisions of one document; auditors and operators are also told which recorded answers rest on
+    the edges concerned. Raises InputError for revisions of two documents, NotFoundError."""
     ids = [_split(one)[0] for one in (before, after)]
     if ids[0] != ids[1]:
         raise InputError(f"{before} and {after} are not revisions of one document.", hint="Write doc@version twice, of one document.")
-    return confirmed(database, access, reader, granted, lambda view: (_diff(database, reader, view, ids[0], before, after), None))
+    found = confirmed(database, access, reader, granted, lambda view: (_diff(database, reader, view, ids[0], before, after), None))
+    if reader.roles & {Role.AUDITOR, Role.OPERATOR}:
+        touched = {edge["edge_id"] for part in ("kept", "gained", "lost") for edge in found[part]}
+        found["answers"] = answers_on(database, reader, touched)
+    return found
 
 
 def _split(revision: str) -> tuple[str, str]:
@@ -139,7 +146,8 @@ def _diff(database: Database, reader: Reader, view: Visibility, doc_id: str, bef
     sides = [_side(database, view, found, reader, doc) for doc in (before, after)]
     head, line = found.node.get("head"), found.node.get("line") or ()
     gone = removed(found.node.get("tombstones") or (), line, before, after, (one.chunk for one in sides[0].passages))
-    changed = diff(sides[0], sides[1], stored_policies(rows[0]) if rows else None, tombstones=gone, auditor=reader.is_auditor)
+    changed = diff(sides[0], sides[1], stored_policies(rows[0]) if rows else None, tombstones=gone, auditor=reader.is_auditor,
+                   quote_hashes=(exact_quote_hash, quote_hash))
     return {
         "schema": 1, "doc_id": doc_id, "before": before, "after": after, "head": head if head in (before, after) else None,
         "complete": bool(found.revisions[after].get("complete")), **changed,

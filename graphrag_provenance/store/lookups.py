@@ -183,6 +183,7 @@ def _entity(database: Database, view: Visibility, kind: str, name: str, limit: i
 
 
 def edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
+    """An edge as look-ups print it; reasons, policies and references are for auditors."""
     shown: Json = {
         "edge_id": a["edge_id"], "relation": a["relation"], "state": a["state"],
         "source": {"type": a["source_type"], "id": a["source_id"]}, "target": {"type": a["target_type"], "id": a["target_id"]},

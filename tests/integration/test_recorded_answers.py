@@ -24,6 +24,7 @@ from graphrag_provenance.rules.policies import lattice
 from graphrag_provenance.rules.recorded import Impact, impacts
 from graphrag_provenance.store.answers import answer_impact, answers_on, record_answers, show_answer
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.documents import doc_diff
 from graphrag_provenance.store.recording import RecordingOptions
 from graphrag_provenance.store.runs import Run, run_json
 from graphrag_provenance.store.verification import verify
@@ -330,3 +331,12 @@ def retract(cypher: Cypher, edge_id: str) -> None:
     cypher("MATCH (:Entity)-[r {edge_id: $id}]->(:Entity) DELETE r", id=edge_id)
 
 
+
+
+def test_the_difference_of_two_revisions_names_the_answers_it_touches(store: Store) -> None:
+    record(store, answer(["e1", "e2"]), answer(["e2"], answer_id="A-2"))
+    store.load(revision("d1@2", effective_at="2026-02-01T00:00:00Z", supersedes="d1@1", complete=True))
+    found = doc_diff(store.database, AUDITOR, "d1@1", "d1@2")
+    assert [edge["edge_id"] for edge in found["lost"]] == ["e1"]
+    assert found["answers"] == [{"answer_id": "A-1", "edge_ids": ["e1"]}]
+    assert "answers" not in doc_diff(store.database, LOW, "d1@1", "d1@2")

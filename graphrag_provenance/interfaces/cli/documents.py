@@ -126,6 +126,7 @@ def _print_diff(found: dict[str, Any]) -> None:
     _section("Quotes found elsewhere", [
         {"edge_id": one["edge_id"], "from": _place(one["from"]), "to": _place(one["to"]), "by": one["by"]}
         for one in found["re_anchored"] if one["moved"]], ("edge_id", "from", "to", "by"))
+    _section("Recorded answers that rest on these edges", found.get("answers", ()), ("answer_id", "edge_ids"))
     if found["lost"] and not found["complete"]:
         say(f"{plain(found['after'])} was not loaded as complete: what it lost may only not have been extracted yet.")
     _print_chunks(found["chunks"])
