@@ -374,3 +374,28 @@ def test_what_a_linker_made_is_for_operators(sample: Run) -> None:
                           "--format", "json"))
     assert found["entities"] == []
     assert sample("entity", "links", "--linker", "fuzzy-names", *READER).exit_code == 2
+
+
+def test_a_replaced_revision_is_seen_as_of_its_run_and_rolled_back_to(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    told = ("--policies", str(SAMPLE / "policies.toml"))
+    ends = ("System:SYS_A", "System:SYS_B", "--env", "production", *READER)
+    assert gprov("ingest", write(tmp_path / "one.jsonl", STANDARD), *told).exit_code == 0
+    newer = [{"kind": "revision", "doc": doc, "tenant": "ACME", "effective_at": "2026-03-01T00:00:00Z", "supersedes": old, "complete": True}
+             for doc, old in (("POL-17@1.5", "POL-17@1.4"), ("RUNBOOK@2.2", "RUNBOOK@2.1"))]
+    second = parsed(gprov("ingest", write(tmp_path / "two.jsonl", *newer), *told, "--format", "json"))
+    assert (second["edges"]["retracted"], second["evidence"]["retired"]) == (1, 2)
+    assert gprov("trace", *ends).exit_code == 1
+    then = gprov("trace", *ends, "--as-of", "1", "--format", "json")
+    assert (then.exit_code, parsed(then)["state"], parsed(then)["generation"]) == (0, "supported", 1)
+    assert parsed(gprov("edge", "show", STANDARD["edge_id"], "--as-of", "1", *READER, "--format", "json"))["state"] == "published"
+    assert gprov("trace", *ends, "--as-of", "9").exit_code == 2
+
+    planned = gprov("run", "rollback", "--to", "1", "--dry-run")
+    assert (planned.exit_code, planned.stdout.splitlines()[0]) == (0, "Would restore the state after run 1.")
+    assert f"Opens: 1\n  ACME {STANDARD['edge_id']}: retracted → published" in planned.stdout
+    assert gprov("trace", *ends).exit_code == 1
+    done = parsed(gprov("run", "rollback", "--to", "1", "--format", "json"))
+    assert (done["run"]["seq"], done["run"]["graph_hash"]) == (3, parsed(gprov("run", "show", "1", "--format", "json"))["graph_hash"])
+    assert gprov("trace", *ends).exit_code == 0
+    assert gprov("verify").exit_code == 0
+    assert gprov("run", "rollback", "--to", "8").exit_code == 2
