@@ -16,8 +16,8 @@ from types import TracebackType
 from graphrag_provenance.errors import StoreTimeoutError
 from graphrag_provenance.ingest.candidates import Candidate
 from graphrag_provenance.rules.digests import MultisetHash
-from graphrag_provenance.rules.edges import Edge, Node
-from graphrag_provenance.store.assertions import Rules, apply_edges, reevaluate
+from graphrag_provenance.rules.edges import Edge
+from graphrag_provenance.store.assertions import Decided, Rules, apply_edges, reevaluate
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.entities import EntityItem, apply_entities
@@ -56,6 +56,20 @@ def write_sources(database: Database, run: Run, rules: Rules, view: View, items:
     return _commit(database, run, work)
 
 
+def write_tombstone(
+    database: Database, run: Run, rules: Rules, view: View, item: Item, clock: datetime
+) -> tuple[Outcome, list[Decided]]:
+    """Store one tombstone and retire what it removes. Returns also the edges that cite its document, as they were and as they are."""
+    found: list[Decided] = []
+
+    def work(tx: Transaction) -> Applied:
+        applied = apply_sources(tx, run.seq, rules, view, [item], clock)
+        found[:] = applied.decided
+        return applied.outcome, applied.change, applied.pending
+
+    return _commit(database, run, work), found
+
+
 def write_entities(database: Database, run: Run, view: View, items: Sequence[EntityItem]) -> Outcome:
     """Store a batch of entities."""
     return _commit(database, run, lambda tx: apply_entities(tx, run.seq, view, items))
@@ -73,9 +87,9 @@ def write_edges(database: Database, run: Run, rules: Rules, view: View, edges: S
 
 def reevaluate_edges(
     database: Database, run: Run, rules: Rules, view: View, keys: Sequence[Key]
-) -> tuple[Outcome, list[tuple[Node, Node]]]:
-    """Decide about a batch of stored edges anew. Returns also each as it was and as it is (the same node if it stays)."""
-    found: list[tuple[Node, Node]] = []
+) -> tuple[Outcome, list[Decided]]:
+    """Decide about a batch of stored edges anew. Returns also each as it was and as it is."""
+    found: list[Decided] = []
 
     def work(tx: Transaction) -> Applied:
         outcome, change, pending = Outcome(), MultisetHash(), Pending(view)

@@ -167,7 +167,7 @@ def _decide(database: Database, run: runs.Run, summary: PolicySummary, options: 
             view = View(seq=run.seq, dry=True)  # no edge depends on another: a batch is all there is to remember
         outcome, decided = reevaluate_edges(database, run, rules, view, keys)
         summary.outcome.add(outcome)
-        for before, after in decided:
+        for before, after, *_ in decided:
             what = effect(old, before["policies"], summary.order, after["policies"], rewritten=before is not after)
             summary.counts[what] += 1
             if what in summary.edges and len(summary.edges[what]) < options.listed:

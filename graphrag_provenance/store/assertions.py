@@ -56,6 +56,18 @@ class Interval(NamedTuple):
     until: int | None
 
 
+class Decided(NamedTuple):
+    """An edge that was decided anew."""
+
+    before: Node
+    after: Node
+    """The same node if it stays."""
+    had: int
+    """Evidence items in force before."""
+    has: int
+    """Evidence items in force now."""
+
+
 @dataclass(slots=True)
 class _Work:
     """One edge inside a transaction: as stored, as it will be."""
@@ -115,15 +127,16 @@ def apply_edges(
 
 def reevaluate(
     tx: Transaction, seq: int, rules: Rules, pending: Pending, keys: Iterable[Key], outcome: Outcome, change: MultisetHash
-) -> list[tuple[Node, Node]]:
+) -> list[Decided]:
     """Derive the state of known edges anew, because what is said about their evidence, or the order of policies, changed.
-    Returns each as it was and as it is, which is the same node if it stays."""
+    Returns each as it was and as it is."""
     works = _read(tx, pending, dict.fromkeys(keys))
     for work in works.values():
         work.restated = True
     _load_sources(tx, pending, ((key[0], item) for key, work in works.items() for item in work.stored))
     _settle(tx, seq, rules, pending, works, outcome, change)
-    return [(work.old, work.node) for work in works.values() if work.old is not None and work.node is not None]
+    return [Decided(work.old, work.node, sum(one is None or one.until is None for one in work.stored.values()), len(work.active))
+            for work in works.values() if work.old is not None and work.node is not None]
 
 
 def _read(tx: Transaction, pending: Pending, keys: Mapping[Key, None]) -> dict[Key, _Work]:

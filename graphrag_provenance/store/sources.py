@@ -18,7 +18,7 @@ from graphrag_provenance.rules.fingerprints import noted
 from graphrag_provenance.rules.heads import Candidate, document_succession, succession
 from graphrag_provenance.rules.rejects import Refused
 from graphrag_provenance.rules.statements import counts, merge_chunk, merge_document, merge_revision, merge_tombstone, node_digest
-from graphrag_provenance.store.assertions import Rules, reevaluate
+from graphrag_provenance.store.assertions import Decided, Rules, reevaluate
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Transaction
 from graphrag_provenance.store.history import keep_changed
@@ -47,6 +47,8 @@ class Applied:
     outcome: Outcome
     change: MultisetHash
     pending: Pending
+    decided: list[Decided]
+    """The edges that were decided anew."""
 
 
 def apply_sources(tx: Transaction, seq: int, rules: Rules, view: View, items: Sequence[Item], now: datetime) -> Applied:
@@ -71,9 +73,8 @@ def apply_sources(tx: Transaction, seq: int, rules: Rules, view: View, items: Se
     edges = _affected(tx, pending, moved)
     if not pending.dry:
         _write(tx, seq, pending)
-    if edges:
-        reevaluate(tx, seq, rules, pending, edges, outcome, change)
-    return Applied(outcome, change, pending)
+    decided = reevaluate(tx, seq, rules, pending, edges, outcome, change) if edges else []
+    return Applied(outcome, change, pending, decided)
 
 
 def _was_registered(pending: Pending, kind: Kind, key: Key) -> bool:

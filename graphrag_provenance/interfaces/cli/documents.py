@@ -1,6 +1,7 @@
-"""`gprov doc`: documents, their revisions, and what changed between two of them.
+"""`gprov doc`: documents, their revisions, what changed between two of them, and their end.
 
-Owns: names, options and tables. Leaves to others: what a reader may see (`store.documents`), what changed (`rules.document_diff`).
+Owns: names, options and tables. Leaves to others: what a reader may see (`store.documents`), what changed (`rules.document_diff`),
+removal (`interfaces.cli.deleting`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.deleting import delete
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
     Clearance,
@@ -92,6 +94,9 @@ def diff(
         print_json(found)
     else:
         print_lines({"change": name, **one} for name in _LISTS for one in found[name])
+
+
+app.command()(delete)
 
 
 def _print(found: dict[str, Any]) -> None:

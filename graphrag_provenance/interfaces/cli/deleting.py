@@ -1,0 +1,107 @@
+"""`gprov doc delete` and `gprov doc purge`: documents removed, and the texts of what is past its time.
+
+Owns: names, options and how a receipt looks. Whoever has the store's credentials may do this, as with `policy apply`. Leaves to others:
+what a removal does (`ingest.deletion`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from graphrag_provenance.config import Settings, default_actor
+from graphrag_provenance.errors import InputError
+from graphrag_provenance.ingest.deletion import DeletionOptions, Receipt, delete_document
+from graphrag_provenance.interfaces.cli.boundary import Interrupted
+from graphrag_provenance.interfaces.cli.context import open_database, say, settings_for, trace_id_for
+from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Workspace
+from graphrag_provenance.interfaces.cli.render import address_of, plain, print_json, print_lines, table
+from graphrag_provenance.rules.receipts import Fate
+
+_Tenant = Annotated[str | None, typer.Option("--tenant", help="Tenant of the document. Default: the setting.", metavar="NAME")]
+_Actor = Annotated[str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")]
+_TraceId = Annotated[
+    str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")]
+_HEADINGS = {
+    Fate.PUBLISHED: "Published, what it was withheld for is gone", Fate.RELAXED: "Relaxed, more readers see it",
+    Fate.TIGHTENED: "Tightened, fewer readers see it", Fate.WITHHELD: "Withheld", Fate.RETRACTED: "Retracted, no evidence is left",
+    Fate.KEPT: "Kept, with less evidence",
+}
+
+
+def delete(
+    doc: Annotated[str, typer.Argument(help="Document id.", metavar="DOC")],
+    revision: Annotated[
+        str | None, typer.Option("--in", help="The revision in which it is gone. Default: the head.", metavar="DOC@VER")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the receipt, and change nothing.")] = False,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for the run record.", metavar="TEXT")] = None,
+    require_registered_sources: Annotated[
+        bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
+    ] = False,
+    actor: _Actor = None,
+    trace_id: _TraceId = None,
+    tenant: _Tenant = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Remove a document, as a run: write its tombstone, retire its evidence, and print a receipt of all that changed.
+
+    What other documents state stays as it is. Its texts stay until they are purged; `gprov run rollback` takes a deletion back.
+    """
+    settings = settings_for(home, workspace, actor=actor, require_registered_sources=require_registered_sources or None)
+    options = DeletionOptions(
+        _tenant_for(settings, tenant), doc, revision, reason, actor=default_actor(settings), trace_id=trace_id_for(trace_id),
+        dry_run=dry_run, require_registered_sources=settings.require_registered_sources, lease_seconds=settings.lease_seconds,
+        wait_seconds=settings.wait_seconds)
+    with open_database(settings, migrate=False) as database:
+        try:
+            receipt = delete_document(database, options, notify=say)
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted. See what the last run did: gprov run list.") from None
+    if format is Format.TABLE:
+        _print_receipt(receipt)
+    elif format is Format.JSON:
+        print_json(receipt.as_json())
+    else:
+        body = receipt.as_json()
+        print_lines({"fate": one.value, **line} for one in Fate for line in body[one.value])
+
+
+def _tenant_for(settings: Settings, flag: str | None) -> str:
+    tenant = flag or settings.tenant
+    if not tenant:
+        raise InputError("A document belongs to a tenant.", hint="Name it with --tenant, or set 'tenant'.")
+    return tenant
+
+
+def _print_receipt(receipt: Receipt) -> None:
+    what = "Dry run, nothing was written" if receipt.dry_run else f"Run {receipt.run['seq']} {receipt.run['status']}"
+    again = ", which was deleted there before" if receipt.already else ""
+    typer.echo(f"{what}: {plain(receipt.doc_id)} is gone in {plain(receipt.revision)}{again}.")
+    counts = receipt.counted()
+    told = ", ".join(f"{counts[one]:,} {one.value}" for one in Fate)
+    typer.echo(f"Edges: {told}. Evidence retired: {counts['evidence_retired']:,}. In {receipt.seconds:.1f} s.")
+    body = receipt.as_json()
+    for one, heading in _HEADINGS.items():
+        if lines := body[one.value]:
+            typer.echo(f"\n{heading}: {counts[one]:,}")
+            table([_row(line) for line in lines], ("edge", "from", "relation", "to", "before", "after", "evidence"))
+    if receipt.truncated:
+        say("Not all edges are named.")
+    if sum(receipt.counts.values()) and not receipt.dry_run:
+        say("What recorded answers lost by it: gprov answer impact.")
+
+
+def _row(line: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "edge": line["edge_id"], "from": address_of(line["source"]), "relation": line["relation"], "to": address_of(line["target"]),
+        "before": _decision(line["before"]), "after": _decision(line["after"]),
+        "evidence": f"{line['before']['evidence']} → {line['after']['evidence']}"}
+
+
+def _decision(decided: dict[str, Any]) -> str:
+    because = ", ".join(map(plain, [*(decided["policies"] or decided["reasons"]), *decided["acl"]]))
+    return f"{decided['state']} ({because})" if because else str(decided["state"])
