@@ -48,7 +48,7 @@ _COMMANDS = {
     "gate": _Place("gating", "gate", "Judge whether the evidence of an answer is complete."),
     "eval": _Place("evaluating", "app", "Measures: chains, gate."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
-    "entity": _Place("entities", "app", "Entities: find, show, links."),
+    "entity": _Place("entities", "app", "Entities: find, show, links, merge."),
     "doc": _Place("documents", "app", "Documents: show, diff."),
     "answer": _Place("answers", "app", "Recorded answers: record, show, impact."),
     "retrieval": _Place("retrievals", "app", "Recorded retrievals: record, explain."),
