@@ -12,9 +12,11 @@ from typing import Any
 
 from graphrag_provenance.ingest.sources import Line
 from graphrag_provenance.ingest.validate import parse_record, record_key, tenant_of
+from graphrag_provenance.model.identifiers import normalise_entity_id
 from graphrag_provenance.model.records import EdgeRecord, EntityRecord
 from graphrag_provenance.rules.edges import Edge, edge_from_record
 from graphrag_provenance.rules.fingerprints import fingerprint, holds
+from graphrag_provenance.rules.merging import Merges
 from graphrag_provenance.rules.rejects import Refused
 from graphrag_provenance.rules.relations import Relation, check_edge
 from graphrag_provenance.store.counting import Reject
@@ -36,6 +38,8 @@ class Reading:
     """Declared relations, checked on every edge."""
     salt: bytes
     """Key of the fingerprints: everything besides the line that decides how it is read."""
+    merges: Merges
+    """What stands for what was merged."""
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -52,15 +56,19 @@ class Candidate:
     """The edge, where it had to be validated to know its key."""
 
 def candidate(line: Line, value: Mapping[str, Any], reading: Reading) -> Candidate:
-    """A candidate from a parsed line. An edge without an id is validated here, since its id derives from it; raises Refused."""
+    """A candidate from a parsed line. An edge without an id, or of a merged entity, is validated here, since that decides about its
+    id; raises Refused."""
     kind = value["kind"]
     key, taken = record_key(value, reading.tenant), fingerprint(line.data, reading.salt)
+    merges = reading.merges
     if kind != "edge":
+        if kind == "entity" and key is not None:
+            key = (*key[:2], merges.entity(key[0], key[1], key[2]))
         return Candidate(kind, line, key, taken)
     evidence = value.get("evidence")
     count = len(evidence) if isinstance(evidence, list) else 0
-    if key is not None and key[1]:
-        return Candidate(kind, line, key, taken, count)
+    if key is not None and key[1] and not merges.concern(key[0], value):
+        return Candidate(kind, line, (key[0], merges.edge_id(key[0], key[1])), taken, count)
     edge = to_edge(line, taken, reading)
     return Candidate(kind, line, (edge.tenant, edge.edge_id), taken, count, edge)
 
@@ -107,14 +115,16 @@ def to_edge(line: Line, taken: bytes, reading: Reading) -> Edge:
     assert isinstance(record, EdgeRecord)
     tenant = tenant_of(record, reading.tenant)
     check_edge(reading.relations, record)
-    return edge_from_record(record, tenant, line.file, line.number, line.data, taken)
+    return reading.merges.edge(edge_from_record(record, tenant, line.file, line.number, line.data, taken))
 
 def to_source(one: Candidate, reading: Reading) -> Item | EntityItem:
     """The document, revision, chunk or entity of a candidate. Raises Refused."""
     record = parse_record(one.kind, one.line.data)
     tenant = tenant_of(record, reading.tenant)
     if isinstance(record, EntityRecord):
-        return EntityItem(record, tenant, one.fingerprint)
+        entity_id = normalise_entity_id(record.id)
+        into = reading.merges.entity(tenant, record.type, entity_id)
+        return EntityItem(record, tenant, one.fingerprint, None if into == entity_id else into)
     assert not isinstance(record, EdgeRecord)  # the second pass takes those
     return Item(record, tenant, one.line.file, one.line.number, one.line.data, one.fingerprint)
 

@@ -36,6 +36,7 @@ from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.counting import Outcome, Reject
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.entities import EntityItem
+from graphrag_provenance.store.merging import load_merges
 from graphrag_provenance.store.orders import require_settled
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item
@@ -134,7 +135,7 @@ class _Load:
         options = self.options
         return Reading(options.tenant, options.relations, salt(
             options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE,
-            *options.verify_quotes.conditions))
+            *options.verify_quotes.conditions), load_merges(self.database))
 
     @cached_property
     def quotes(self) -> QuoteCheck:

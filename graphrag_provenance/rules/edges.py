@@ -133,7 +133,7 @@ def merge_edge(old: Node | None, edge: Edge, seq: int) -> Node:
 IDENTITY = ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id", "environment", "region",
             "valid_from", "valid_to", "since")
 """What of an assertion no record can take back."""
-_STATED = (*IDENTITY, "declared", "attributes", "stated", "records")
+_STATED = (*IDENTITY, "declared", "attributes", "stated", "records", "derived_id", "merged_into")
 
 
 def with_verdict(node: Node, verdict: Verdict) -> Node:
@@ -148,7 +148,9 @@ def with_verdict(node: Node, verdict: Verdict) -> Node:
 
 def assertion_digest(node: Node, citations: Iterable[Citation]) -> bytes | None:
     """Digest over everything an assertion says, its active evidence included, run numbers left out. None when retracted:
-    an edge without evidence is no part of a generation."""
+    an edge without evidence is no part of a generation, but that another one took it in is."""
+    if node.get("merged_into") is not None:
+        return record_digest("merged-edge", [node["tenant"], node["edge_id"], node["merged_into"]])
     if node["state"] == State.RETRACTED:
         return None
     return record_digest("assertion", [
@@ -156,6 +158,7 @@ def assertion_digest(node: Node, citations: Iterable[Citation]) -> bytes | None:
         [None if node.get(name) is None else format_instant(node[name]) for name in ("valid_from", "valid_to")],
         [node[name] for name in ("declared", "reasons", "policies", "acl", "current", "disputed", "registered")],
         sorted(canonical_text(item) for item in citations),
+        *([] if node.get("derived_id") is None else [node["derived_id"]]),
     ])
 
 

@@ -35,6 +35,11 @@ def holds(records: bytes | None, wanted: bytes) -> bool:
     return at >= 0
 
 
+def joined(*lists: bytes | None) -> bytes:
+    """The list of a node that took in what others had taken in."""
+    return b"".join(one or b"" for one in lists)[-_KEPT * SIZE:]
+
+
 def noted(old: Mapping[str, Any] | None, new: dict[str, Any], taken: bytes, *, changed: bool | None = None) -> dict[str, Any]:
     """`new` with the record's fingerprint on its list; `old` itself when the record changed nothing (`changed`: whether it did,
     where the node alone does not tell). A record that restated a field starts the list anew, since an earlier one, seen again,

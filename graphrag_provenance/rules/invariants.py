@@ -77,6 +77,8 @@ class Invariant(StrEnum):
     """1: a revision is not under its one document, or a chunk not under its one revision."""
     ALIAS = "alias"
     """1: an alias does not name the one entity that it states."""
+    MERGED = "merged"
+    """1: what was merged into something else is more than a sign to it, is still named, or leads nowhere."""
     POLICY_ORDER = "policy-order"
     """2: the store's order of policies is missing, broken or not the one that its hash names."""
     MALFORMED = "malformed"

@@ -17,7 +17,7 @@ from graphrag_provenance.rules.digests import EMPTY_SUM, graph_hash, run_digest
 from graphrag_provenance.rules.heads import Candidate, document_succession, succession
 from graphrag_provenance.rules.history import KEYS, as_it_was, key_of
 from graphrag_provenance.rules.invariants import Invariant
-from graphrag_provenance.rules.statements import counts, node_digest
+from graphrag_provenance.rules.statements import counts, entity_counts, node_digest
 
 Node = Mapping[str, Any]
 Say = Callable[[Invariant, str], None]
@@ -89,7 +89,7 @@ def check_entity(say: Say, node: Node, labels: Collection[str]) -> bytes | None:
         say(Invariant.IDENTIFIER, "the id of an entity is not in normal form")
     if node["name"] != min(node["names"], default=node["id"]):
         say(Invariant.IDENTIFIER, "the name shown of an entity is not the least of its names")
-    return _counted(say, "entity", node, node["declared"])
+    return _counted(say, "entity", node, entity_counts(node))
 
 
 def check_alias(say: Say, node: Node, derived: Node, entities: Sequence[Sequence[Any]]) -> bytes | None:
@@ -124,7 +124,7 @@ class VersionChecks:
         self._last = (kind, key, until)
         if kind == "assertion":
             return  # its digest covers its evidence; rolling back to it compares that
-        counted = kind == "alias" or (version["declared"] if kind == "entity" else counts(version))
+        counted = kind == "alias" or (entity_counts(version) if kind == "entity" else counts(version))
         if version.get("digest") != (node_digest(kind, version) if counted else None):
             say(Invariant.HISTORY, "the digest of a past version is not that of its content")
 

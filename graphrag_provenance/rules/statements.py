@@ -149,14 +149,15 @@ def merge_tombstone(old: Node | None, tenant: str, record: TombstoneRecord, seq:
     return {**base, "tombstones": union(base.get("tombstones"), tombstone(record.chunk, record.deleted_in_revision))}
 
 
-def merge_entity(old: Node | None, tenant: str, record: EntityRecord, seq: int) -> Node:
-    """An entity record into its node: names accumulate, the least one is shown."""
-    entity_id = normalise_entity_id(record.id)
+def merge_entity(old: Node | None, tenant: str, record: EntityRecord, seq: int, *, into: str | None = None) -> Node:
+    """An entity record into its node: names accumulate, the least one is shown. `into`: the id of the entity that the one of the
+    record was merged into; then the name is an alias, and not counted here."""
+    entity_id = normalise_entity_id(record.id) if into is None else into
     base = old or {"tenant": tenant, "type": record.type, "id": entity_id, "since": seq}
-    names = union(base.get("names"), record.name)
+    names = union(base.get("names"), record.name if into is None else None)
     attributes = _attributes(old, record.attributes, seq)
     stated = {} if attributes == base.get("attributes") else {"attributes": attributes, "stated": seq}
-    return {**base, **stated, "names": names, "name": names[0], "policies": union(base.get("policies"), record.policy),
+    return {**base, **stated, "names": names, "name": min(names, default=entity_id), "policies": union(base.get("policies"), record.policy),
             "declared": True}
 
 
@@ -208,6 +209,15 @@ def counts(node: Mapping[str, Any]) -> bool:
     return bool(node["registered"]) or bool(node.get("tombstones"))
 
 
+def entity_counts(node: Mapping[str, Any]) -> bool:
+    """Whether an entity is part of the graph hash: once a record is about it, or it was merged into another one."""
+    declared: bool = node["declared"]
+    return declared or node.get("merged_into") is not None
+
+
 def node_digest(kind: str, node: Node) -> bytes:
-    """The digest of a declared document, revision, chunk, entity or alias: over its content, never over run numbers."""
+    """The digest of a declared document, revision, chunk, entity or alias: over its content, never over run numbers; that of a
+    merged entity says into which one."""
+    if node.get("merged_into") is not None:
+        return record_digest("merged-entity", [node[name] for name in ("tenant", "type", "id", "merged_into")])
     return record_digest(kind, [comparable(node.get(name)) for name in _CONTENT[kind]])

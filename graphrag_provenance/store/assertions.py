@@ -84,6 +84,10 @@ class _Work:
     revived: list[Citation] = field(default_factory=list)
     """Stored evidence that was dormant and is in force again."""
     restated: bool = False
+    rewritten: bool = False
+    """It changes even if its state and its evidence stay: its ends are others."""
+    gives_up: bool = False
+    """Its evidence is stated of another edge from now on."""
     originals: dict[str, Node] = field(default_factory=dict)
 
     @property
@@ -202,7 +206,7 @@ def _settle(
         node = with_verdict(work.node, derived)
         digest = assertion_digest(node, work.active)
         old_digest = None if work.old is None else work.old.get("digest")
-        if digest == old_digest and work.old is not None and not work.moved:
+        if digest == old_digest and work.old is not None and not work.moved and not work.rewritten:
             outcome.edges["unchanged"] += pending.leave_edge(key, work.old)
             continue
         if old_digest is not None:
@@ -231,6 +235,9 @@ def _weigh(work: _Work, said: Passages, tenant: str) -> list[Testimony]:
     """Sort the evidence of an edge into what is in force and what is not; returns what is said about the former."""
     heard: list[Testimony] = []
     work.active, work.retired, work.revived = [], [], []
+    if work.gives_up:
+        work.retired = list(work.stored)
+        return heard
     for item in (*work.stored, *work.added):
         about = said.of(tenant, item.doc, item.chunk)
         stood = work.stored.get(item)
@@ -280,7 +287,7 @@ def _write(tx: Transaction, seq: int, pending: Pending, works: Sequence[_Work]) 
                           "props": i.properties() | _span(i, work, seq)} for i in work.added]
             evidence += _moves(work, seq, moved)
             if work.old["state"] == PUBLISHED:
-                withdrawn.append([*_ends(node), key[1]])
+                withdrawn.append([*_ends(work.old), key[1]])
             if work.old["state"] == WITHHELD and node["state"] != WITHHELD:
                 cleared.append(key)
         if node["state"] == PUBLISHED:
@@ -309,7 +316,8 @@ def _moves(work: _Work, seq: int, moved: list[dict[str, Any]]) -> list[dict[str,
     for item in work.retired:
         stood = work.stored[item]
         assert stood is not None
-        moved.append({"id": stood.id, "since": stood.since, "until": seq, "dropped": None})
+        until = seq if stood.until is None else stood.until
+        moved.append({"id": stood.id, "since": stood.since, "until": until, "dropped": seq if work.gives_up else None})
     for item in work.revived:
         stood = work.stored[item]
         assert stood is not None

@@ -14,6 +14,7 @@ from graphrag_provenance.model.identifiers import ID_RULE, derive_id, normalise_
 from graphrag_provenance.model.records import AliasMethod, EntityRecord
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.fingerprints import noted
+from graphrag_provenance.rules.merging import LINKER, LINKER_VERSION
 from graphrag_provenance.rules.statements import Node, merge_entity, node_digest
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Transaction
@@ -30,23 +31,35 @@ class EntityItem:
     record: EntityRecord
     tenant: str
     fingerprint: bytes
+    into: str | None = None
+    """The id of the entity that stands for the one of the record, if that was merged."""
+
+    @property
+    def key(self) -> Key:
+        """The key of the entity that the record is about."""
+        return self.tenant, self.record.type, self.into or normalise_entity_id(self.record.id)
 
 
 def apply_entities(tx: Transaction, seq: int, view: View, items: Sequence[EntityItem]) -> tuple[Outcome, MultisetHash, Pending]:
     """Merge a batch of entity records into the store."""
     pending, outcome, change = Pending(view), Outcome(), MultisetHash()
-    keys = [(item.tenant, item.record.type, normalise_entity_id(item.record.id)) for item in items]
+    keys = [item.key for item in items]
     pending.load(tx, "entity", keys)
     aliases: dict[str, Node] = {}
     for item, key in zip(items, keys, strict=True):
         known = pending.get("entity", key)
-        pending.set("entity", key, noted(known, merge_entity(known, item.tenant, item.record, seq), item.fingerprint))
+        pending.set("entity", key, noted(
+            known, merge_entity(known, item.tenant, item.record, seq, into=item.into), item.fingerprint))
         if item.record.attributes:
             pending.restate("entity", key)
-        if item.record.id != key[2]:
+        canonical = normalise_entity_id(item.record.id)
+        if item.record.id != canonical:
             _add(aliases, original_alias(key, item.record.id, seq))
-        for alias in item.record.aliases:
-            _add(aliases, _alias(key, alias.alias, alias.method.value, alias.linker, alias.linker_version, seq))
+        if item.into is not None:
+            for alias in merged_names(key, canonical, [item.record.name], seq):
+                _add(aliases, alias)
+        for stated in item.record.aliases:
+            _add(aliases, _alias(key, stated.alias, stated.method.value, stated.linker, stated.linker_version, seq))
     for key in dict.fromkeys(keys):
         node, old = pending.new["entity"][key], pending.old["entity"].get(key)
         digest = node_digest("entity", node)
@@ -88,6 +101,16 @@ def ensure_entities(tx: Transaction, seq: int, pending: Pending, keys: Iterable[
 def original_alias(key: Key, written: str, seq: int) -> Node:
     """The alias that keeps an id as it was written before the normaliser."""
     return _alias(key, written, AliasMethod.EXACT.value, _LINKER, _LINKER_VERSION, seq)
+
+
+def merged_names(key: Key, merged: str, names: Iterable[str], seq: int) -> list[Node]:
+    """The aliases that the id and the names of a merged entity become."""
+    return [_alias(key, name, AliasMethod.DECLARED.value, LINKER, LINKER_VERSION, seq) for name in {merged, *names}]
+
+
+def moved_alias(key: Key, alias: Node, seq: int) -> Node:
+    """An alias of a merged entity as one of the entity that stands for it."""
+    return _alias(key, alias["alias"], alias["method"], alias["linker"], alias["linker_version"], seq)
 
 
 def _alias(key: Key, alias: str, method: str, linker: str, version: str, seq: int) -> Node:

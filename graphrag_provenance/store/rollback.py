@@ -185,11 +185,10 @@ def _restore_edges(
         rows["edge.update"].append({"props": new})
         rows["edge.move_evidence"] += moved
         rows["edge.add_evidence"] += begun
-        ends = [new[name] for name in ("tenant", "source_type", "source_id", "target_type", "target_id")]
         if old["state"] == State.PUBLISHED:
-            rows["edge.withdraw"].append([*ends, key[1]])
+            rows["edge.withdraw"].append([*_ends(old), key[1]])
         if new["state"] == State.PUBLISHED:
-            rows["edge.publish"].append([*ends, relationship_type(new["relation"]), relationship_properties(new, active)])
+            rows["edge.publish"].append([*_ends(new), relationship_type(new["relation"]), relationship_properties(new, active)])
         if old["state"] != new["state"]:
             if new["state"] == State.WITHHELD:
                 marked.append(list(key))
@@ -198,6 +197,10 @@ def _restore_edges(
     done.records["assertion"] = done.records.get("assertion", 0) + len(old_nodes)
     if not dry:
         _send(tx, seq, old_nodes, rows, marked, cleared)
+
+
+def _ends(node: Node) -> list[Any]:
+    return [node[name] for name in ("tenant", "source_type", "source_id", "target_type", "target_id")]
 
 
 def _send(

@@ -37,9 +37,11 @@ from graphrag_provenance.rules.soundness import (
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.entities import _alias as alias_node
+from graphrag_provenance.store.merging import load_merges
 from graphrag_provenance.store.orders import next_policies, stored_policies
 from graphrag_provenance.store.runs import run_json
 from graphrag_provenance.store.verifying import EdgeChecks, described, stored_relationship
+from graphrag_provenance.store.verifying_merged import check_merged, check_stands
 from graphrag_provenance.store.verifying_recorded import check_recorded
 
 __all__ = ["Progress", "Report", "Violation", "verify"]
@@ -202,12 +204,15 @@ class _Pass:
     def _edges(self, checks: EdgeChecks) -> None:
         """Check every edge, and that the relationships are exactly those of the published ones."""
         balance = Balance()
+        merges = load_merges(self._database)
+        check_merged(self._database.stream("verify.merged"), merges, self._say)
         for row in checks.prepare(self._rows("edges", "verify.edges")):
             node = row["node"]
             say = self._say(node.get("tenant"), node.get("edge_id"))
             self.checked["evidence"] += len(row["evidence"])
             try:
                 edge = checks.check(say, row)
+                check_stands(say, node, merges)
             except _MALFORMED as error:
                 say(Invariant.MALFORMED, f"an edge lacks a property or has one of another form: {_brief(error)}")
                 continue

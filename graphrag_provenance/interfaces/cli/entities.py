@@ -1,6 +1,6 @@
-"""`gprov entity`: entities that the reader may see.
+"""`gprov entity`: entities that the reader may see, and the merge of two of them.
 
-Owns: names, options and columns. Leaves to others: what a reader may see (`store.lookups`).
+Owns: names, options and columns. Leaves to others: what a reader may see (`store.lookups`), what a merge does (`ingest.merging`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, settings_for
+from graphrag_provenance.config import default_actor
+from graphrag_provenance.errors import InputError
+from graphrag_provenance.ingest.merging import MergeOptions, MergeSummary, merge_entities
+from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
     Clearance,
@@ -26,6 +29,7 @@ from graphrag_provenance.interfaces.cli.options import (
 from graphrag_provenance.interfaces.cli.render import (
     address_of,
     fields,
+    plain,
     print_json,
     print_lines,
     show_rows,
@@ -35,7 +39,7 @@ from graphrag_provenance.interfaces.cli.render import (
 from graphrag_provenance.store import lookups
 from graphrag_provenance.store.linking import entity_links
 
-app = typer.Typer(no_args_is_help=True, help="Entities that the reader may see.")
+app = typer.Typer(no_args_is_help=True, help="Entities that the reader may see; the merge of two of them.")
 
 
 @app.command()
@@ -121,6 +125,77 @@ def links(
         print_json(found)
     if not found["aliases"]:
         raise typer.Exit(1)
+
+
+@app.command()
+def merge(
+    source: Annotated[str, typer.Argument(help="The entity that is merged, Type:id.", metavar="FROM")],
+    target: Annotated[str, typer.Argument(help="The entity that stands for both from then on, Type:id.", metavar="INTO")],
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of both. Default: the setting.", metavar="NAME")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the same receipt, and change nothing.")] = False,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; kept in the run record.", metavar="TEXT")] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="On whose behalf. Default: the user.", metavar="NAME")] = None,
+    require_registered_sources: Annotated[
+        bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
+    ] = False,
+    trace_id: Annotated[
+        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
+    ] = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Merge one entity into another of the same type, as one run. Undo it with: gprov run rollback.
+
+    Edges and aliases of FROM become those of INTO, edges that now say the same become one with the evidence of both, and records
+    that name FROM are read as naming INTO. The receipt is the operator's: it names edges of any policy, what opens first.
+    """
+    settings = settings_for(home, workspace, actor=actor, require_registered_sources=require_registered_sources or None)
+    of = tenant or settings.tenant
+    if not of:
+        raise InputError("A merge needs a tenant.", hint="Name one with --tenant.")
+    options = MergeOptions(
+        of, address(source), address(target), default_actor(settings), reason, trace_id_for(trace_id), dry_run,
+        settings.require_registered_sources, lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds,
+    )  # fmt: skip
+    with open_database(settings, migrate=False) as database:
+        summary = merge_entities(database, options, notify=say)
+    if format is Format.TABLE:
+        _print_merge(summary)
+    elif format is Format.JSONL:
+        print_lines([summary.as_json()])
+    else:
+        print_json(summary.as_json())
+
+
+_NAMED = 20
+
+
+def _print_merge(summary: MergeSummary) -> None:
+    body = summary.as_json()
+    of, into = plain(body["from"]), plain(body["into"])
+    typer.echo(f"Would merge {of} into {into}." if body["dry_run"] else
+               f"Merged {of} into {into}, as run {body['run']['seq']}. Graph hash {body['run']['graph_hash']}.")
+    edges, evidence, names = body["edges"], body["evidence"], sorted({plain(alias["alias"]) for alias in body["aliases"]})
+    typer.echo(f"Edges: {edges['moved']} moved, {edges['united']} united with others. Evidence: {evidence['moved']} stated of another "
+               f"edge, which had {evidence['shared']} of it already. Aliases: {', '.join(names)}.")
+    if body["self_loops"]:
+        typer.echo(f"Leads from {into} to itself now: {', '.join(map(plain, body['self_loops'][:_NAMED]))}"
+                   + (f" and {len(body['self_loops']) - _NAMED} more" if len(body["self_loops"]) > _NAMED else "") + ".")
+    for effect, heading in (("opened", "Opens"), ("closed", "Closes"), ("changed", "Changes, the same readers see it")):
+        if body["counts"][effect]:
+            typer.echo(f"{heading}: {body['counts'][effect]}")
+            for one in body[effect][:_NAMED]:
+                before, after = one["before"], one["after"]
+                where = "" if one["into"] is None else f", part of {plain(one['into'])}"
+                says = " ".join(plain(after[name]) for name in ("source", "relation", "target"))
+                typer.echo(f"  {plain(one['edge_id'])}{where}: {says}, {_decided(before)} → {_decided(after)}")
+            if body["counts"][effect] > _NAMED:
+                typer.echo(f"  and {body['counts'][effect] - _NAMED} more; --format json names them")
+
+
+def _decided(state: dict[str, Any]) -> str:
+    return plain(" ".join([state["state"], *state["policies"]]))
 
 
 def _print_links(found: dict[str, Any]) -> None:
