@@ -49,7 +49,7 @@ def show(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edge = lookups.edge_show(database, who, edge_id, access=access_for(settings))
+        edge = lookups.edge_show(database, who, edge_id, access=access_for(settings, database))
     _print(edge, format)
 
 
@@ -70,7 +70,7 @@ def history(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edge = lookups.edge_history(database, who, edge_id, access=access_for(settings))
+        edge = lookups.edge_history(database, who, edge_id, access=access_for(settings, database))
     _print(edge, format)
 
 
@@ -93,7 +93,7 @@ def list_(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings))
+        edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings, database))
     more = len(edges) == limit
     rows = [_row(edge) for edge in edges] if format is Format.TABLE else edges
     columns = ("edge_id", "from", "relation", "to", "environment", "region", "state", "reasons", "current", "disputed")
