@@ -74,7 +74,21 @@ class Settings(BaseSettings):
     clearance: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)] = ()
     """Policies the reader is cleared for (each includes every policy below it); in the environment `internal,hr`."""
     access_file: Path | None = None
-    """File that says which live access references are open (docs/access.md); without one none is."""
+    """File that says which live access references are open (docs/access.md); without one, and without OpenFGA, none is."""
+    openfga_url: str | None = None
+    """Address of an OpenFGA server that says which live access references are open; instead of a file, not beside one."""
+    openfga_store_id: str | None = None
+    """The OpenFGA store to ask."""
+    openfga_model_id: str | None = None
+    """The authorization model to ask under; it has `restriction#viewer`."""
+    openfga_token: SecretStr | None = None
+    """Bearer token of the OpenFGA server, if it wants one."""
+    openfga_tenants: Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_comma_separated)] = None
+    """Tenants whose readers the OpenFGA store knows; default: principals are unique across tenants."""
+    openfga_list_seconds: float = Field(3.0, gt=0)
+    """The server's own time limit of a list (`listObjectsDeadline`): a list that took that long may have ended early."""
+    access_stale_seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
+    """How old an answer about live references may be; 0: every one is asked for when it is needed."""
     principal: str | None = None
     """Who reads or writes; default for writing: the operating system's user."""
 

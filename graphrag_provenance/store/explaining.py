@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_provenance.access.asking import confirmed
+from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import NotFoundError
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.heads import is_current
@@ -68,9 +70,15 @@ class Explanation:
         }
 
 
-def explain_policy(database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset()) -> Explanation:
+def explain_policy(
+    database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset(), *, access: AccessSource | None = None
+) -> Explanation:
     """What makes an edge restricted, or keeps it withheld. Raises NotFoundError, AccessDeniedError without the role auditor."""
     require_role(reader, Role.AUDITOR, action="Explaining policies")
+    return confirmed(access, reader, granted, lambda keys: (_explained(database, reader, edge_id, keys), None))
+
+
+def _explained(database: Database, reader: Reader, edge_id: str, granted: Collection[str]) -> Explanation:
     view = visibility(database, reader, granted, fresh=True)
     store = database.read("read.policies")
     order = stored_policies(store[0]) if store else None

@@ -40,6 +40,8 @@ SOURCES: list[tuple[str, str, str, Any, Any, Any, Any]] = [
     ("neo4j_username", "NEO4J_USERNAME", "neo4j_username = 'w'", "w", ("e", "e"), "f", "neo4j"),
     ("neo4j_version", "GRAPHRAG_PROVENANCE_NEO4J_VERSION", "neo4j_version = 'w'", "w", ("e", "e"), "f",
      DEFAULT_NEO4J_VERSION),
+    ("openfga_url", "GRAPHRAG_PROVENANCE_OPENFGA_URL", "openfga_url = 'http://w'", "http://w", ("http://e", "http://e"), "http://f", None),
+    ("openfga_tenants", "GRAPHRAG_PROVENANCE_OPENFGA_TENANTS", "openfga_tenants = ['w']", ("w",), ("e,f", ("e", "f")), (), None),
     ("clearance", "GRAPHRAG_PROVENANCE_CLEARANCE", "clearance = ['w']", ("w",), ("e", ("e",)), ("f",), ()),
     ("require_registered_sources", "GRAPHRAG_PROVENANCE_REQUIRE_REGISTERED_SOURCES", "require_registered_sources = true",
      True, ("false", False), True, False),

@@ -63,7 +63,7 @@ def record(
     reports = read_reports(file, AnswerReport)
     options = RecordingOptions(default_actor(settings), str(file), lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds)
     with open_database(settings, migrate=False) as database:
-        done = answers.record_answers(database, who, reports, options, access=access_for(settings), notify=say)
+        done = answers.record_answers(database, who, reports, options, access=access_for(settings, database), notify=say)
     if format is Format.JSON:
         print_json(done)
     elif format is Format.JSONL:
@@ -92,7 +92,7 @@ def show(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = answers.show_answer(database, who, answer_id, access=access_for(settings))
+        found = answers.show_answer(database, who, answer_id, access=access_for(settings, database))
     if format is Format.JSON:
         print_json(found)
     elif format is Format.JSONL:

@@ -51,7 +51,7 @@ def answers(
     name = principal or (caller.principal if caller else None) or settings.principal or default_actor(settings)
     with open_database(settings, migrate=False) as database:
         found = ask_claims(
-            database, claims, caller, principal=name, access=access_for(settings), max_hops=settings.max_hops, audience=audience,
+            database, claims, caller, principal=name, access=access_for(settings, database), max_hops=settings.max_hops, audience=audience,
             relations=relations)
     return list(zip(claims, found, strict=True))
 

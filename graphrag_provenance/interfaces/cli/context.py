@@ -18,6 +18,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from pydantic_settings import SettingsError
 
+from graphrag_provenance.access.cached import CachedSource
 from graphrag_provenance.access.file_source import FileSource
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.config import Settings, default_actor, load_settings
@@ -34,6 +35,7 @@ from graphrag_provenance.server.local import LocalServer
 from graphrag_provenance.server.progress import shown_progress
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Connection, Database
+from graphrag_provenance.store.references import stored_references
 
 _PATIENCE_SECONDS = 60.0
 
@@ -126,9 +128,36 @@ def _read_reader_file(file: Path) -> _ReaderFile:
     return told
 
 
-def access_for(settings: Settings) -> AccessSource | None:
-    """The live access source of this command; None: every live reference is closed."""
-    return None if settings.access_file is None else FileSource(settings.access_file)
+def access_for(settings: Settings, database: Database) -> AccessSource | None:
+    """The live access source of this command: a file, or OpenFGA; None: every live reference is closed.
+
+    Raises ConfigurationError for both, or for half an OpenFGA: it would be unclear who decides.
+    """
+    openfga = {name: value for name in ("openfga_store_id", "openfga_model_id", "openfga_token", "openfga_tenants")
+               if (value := getattr(settings, name)) is not None}
+    if settings.openfga_url is None and openfga:
+        raise ConfigurationError(f"Setting '{next(iter(openfga))}' stands without 'openfga_url'.", hint="Name the server, or leave it out.")
+    source: AccessSource | None = None if settings.access_file is None else FileSource(settings.access_file)
+    if settings.openfga_url:  # an empty one switches off what the workspace says
+        if source is not None:
+            raise ConfigurationError("Both 'access_file' and 'openfga_url' are set, and only one can decide.",
+                                     hint="Leave one out; to switch OpenFGA off, set GRAPHRAG_PROVENANCE_OPENFGA_URL to nothing.")
+        source = _openfga(settings, settings.openfga_url, database)
+    return source if source is None or not settings.access_stale_seconds else CachedSource(
+        source, stale_at_most=settings.access_stale_seconds)
+
+
+def _openfga(settings: Settings, url: str, database: Database) -> AccessSource:
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError("Setting 'openfga_url' is no address.", hint="Write it with its scheme, for example https://fga.example.org.")
+    for name in ("openfga_store_id", "openfga_model_id"):
+        if not getattr(settings, name):
+            raise ConfigurationError(f"Setting '{name}' is missing.", hint="OpenFGA is asked in one store, under one model; name both.")
+    from graphrag_provenance.access.openfga_source import OpenFgaSource, connect  # noqa: PLC0415 - an extra, and slow to load
+
+    client = connect(url, str(settings.openfga_store_id), str(settings.openfga_model_id), api_token=settings.openfga_token)
+    return OpenFgaSource(client, tenants=settings.openfga_tenants, list_deadline_seconds=settings.openfga_list_seconds,
+                         candidates=lambda reader: stored_references(database, reader))
 
 
 def address(text: str) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def show(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = doc_show(database, who, doc, limit=limit, access=access_for(settings))
+        found = doc_show(database, who, doc, limit=limit, access=access_for(settings, database))
     if format is Format.TABLE:
         _print(found)
     elif format is Format.JSON:
@@ -87,7 +87,7 @@ def diff(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = doc_diff(database, who, before, after, access=access_for(settings))
+        found = doc_diff(database, who, before, after, access=access_for(settings, database))
     if format is Format.TABLE:
         _print_diff(found)
     elif format is Format.JSON:

@@ -54,9 +54,9 @@ def show(
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
         if as_of is None:
-            edge = lookups.edge_show(database, who, edge_id, access=access_for(settings))
+            edge = lookups.edge_show(database, who, edge_id, access=access_for(settings, database))
         else:
-            edge = edge_as_of(database, who, edge_id, as_of, access=access_for(settings))
+            edge = edge_as_of(database, who, edge_id, as_of, access=access_for(settings, database))
     _print(edge, format)
 
 
@@ -77,7 +77,7 @@ def history(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edge = lookups.edge_history(database, who, edge_id, access=access_for(settings))
+        edge = lookups.edge_history(database, who, edge_id, access=access_for(settings, database))
     _print(edge, format)
 
 
@@ -100,7 +100,7 @@ def list_(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings))
+        edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings, database))
     more = len(edges) == limit
     rows = [_row(edge) for edge in edges] if format is Format.TABLE else edges
     columns = ("edge_id", "from", "relation", "to", "environment", "region", "state", "reasons", "current", "disputed")

@@ -60,7 +60,7 @@ def find(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = lookups.entity_find(database, who, text, limit, access=access_for(settings))
+        found = lookups.entity_find(database, who, text, limit, access=access_for(settings, database))
     rows = [{**row, "entity": address_of(row), "also": _others(row)} for row in found] if format is Format.TABLE else found
     more = len(found) == limit
     show_rows(rows, ("entity", "name", "also"), format, name="entities", empty="Nothing fits.", more=more)
@@ -86,7 +86,7 @@ def show(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = lookups.entity_show(database, who, address(entity), limit=limit, access=access_for(settings))
+        found = lookups.entity_show(database, who, address(entity), limit=limit, access=access_for(settings, database))
     if format is Format.TABLE:
         _print(found)
     else:

@@ -79,7 +79,7 @@ def gate(
     body: dict[str, Any]
     try:
         with open_database(settings, migrate=False) as database:
-            found = judged(database, ledger, who, access=access_for(settings), relations=declared, audience=view)
+            found = judged(database, ledger, who, access=access_for(settings, database), relations=declared, audience=view)
         body = found.as_json()
     except StoreError as error:
         if not shadow:

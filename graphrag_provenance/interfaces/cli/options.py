@@ -65,7 +65,7 @@ AccessFile = Annotated[
     Path | None,
     typer.Option(
         "--access-file",
-        help="TOML or JSON file that says which live references are open. Default: the setting; without one none is.",
+        help="TOML or JSON file that says which live references are open. Default: the setting, or OpenFGA if that is set; else none is.",
         rich_help_panel=_READER,
         metavar="FILE",
     ),

@@ -24,8 +24,17 @@ from graphrag_provenance.ingest.policy import (
     order_json,
 )
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
-from graphrag_provenance.interfaces.cli.context import open_database, policies_for, reader_for, say, settings_for, trace_id_for
+from graphrag_provenance.interfaces.cli.context import (
+    access_for,
+    open_database,
+    policies_for,
+    reader_for,
+    say,
+    settings_for,
+    trace_id_for,
+)
 from graphrag_provenance.interfaces.cli.options import (
+    AccessFile,
     Clearance,
     Format,
     FormatOption,
@@ -137,15 +146,16 @@ def explain(
     principal: Principal = None,
     role: RoleOption = None,
     reader: ReaderFile = None,
+    access_file: AccessFile = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Print what makes an edge restricted or withheld: every statement, who makes it, and the join. Needs --role auditor."""
-    settings = settings_for(home, workspace)
+    settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        body = explain_policy(database, who, edge_id).as_json()
+        body = explain_policy(database, who, edge_id, access=access_for(settings, database)).as_json()
     if format is Format.JSON:
         print_json(body)
     elif format is Format.JSONL:

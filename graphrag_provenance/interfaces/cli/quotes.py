@@ -67,8 +67,8 @@ def verify(
     told = read_reports(file, QuoteReport) if file is not None else []
     if doc is not None:
         _check_revision(doc)
-    access = access_for(settings)
     with open_database(settings, migrate=False) as database:
+        access = access_for(settings, database)
         if file is not None:
             report = quotes.verify_quotes(database, who, told, access=access)
         elif doc is not None:

@@ -91,7 +91,7 @@ def explain(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = retrievals.explain_retrieval(database, who, trace_id, access=access_for(settings))
+        found = retrievals.explain_retrieval(database, who, trace_id, access=access_for(settings, database))
     rows = [{"retrieval_id": one["retrieval_id"], **row} for one in found["retrievals"] for row in one["passages"]]
     if format is Format.JSON:
         print_json(found)

@@ -134,7 +134,8 @@ def trace(
         require_current=not allow_stale,
     )
     with open_database(settings, migrate=False) as database:
-        found = ask(database, question, who, audience or AudienceName.READER, access_for(settings), relations_for(relations), as_of)
+        access = access_for(settings, database)
+        found = ask(database, question, who, audience or AudienceName.READER, access, relations_for(relations), as_of)
     show(found, who, audience or AudienceName.READER, format)
     if found.state != "supported":
         raise typer.Exit(1)
