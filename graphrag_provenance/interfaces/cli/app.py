@@ -49,7 +49,7 @@ _COMMANDS = {
     "eval": _Place("evaluating", "app", "Measures: chains, gate."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
     "entity": _Place("entities", "app", "Entities: find, show, links."),
-    "doc": _Place("documents", "app", "Documents: show, diff, delete."),
+    "doc": _Place("documents", "app", "Documents: show, diff, delete, purge."),
     "answer": _Place("answers", "app", "Recorded answers: record, show, impact."),
     "retrieval": _Place("retrievals", "app", "Recorded retrievals: record, explain."),
     "quote": _Place("quotes", "app", "Quotes: verify, hash."),
