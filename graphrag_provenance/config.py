@@ -106,6 +106,8 @@ class Settings(BaseSettings):
     """Longest chain a trace looks for unless told otherwise."""
     require_registered_sources: bool = False
     """Reject evidence whose chunk no record declares."""
+    retention_days: int | None = Field(None, ge=0, le=365_000)
+    """How many days `doc purge` keeps the texts of what was replaced or deleted; without it nothing is purged."""
     actor: str | None = None
     """Who writes, for the run record; default: `principal`, then the operating system's user."""
 

@@ -6,4 +6,4 @@
 UNWIND $docs AS doc
 MATCH (v:Revision {tenant: $tenant, doc: doc})
 RETURN doc, [(v)-[:HAS_CHUNK]->(c:Chunk) | c {.tenant, .chunk, .ordinal, .section_path, .content_sha256, .chunker_version,
-  .registered, .policies, .acl}] AS passages
+  .registered, .purged, .policies, .acl}] AS passages

@@ -6,6 +6,7 @@ Records and order change in one transaction: a rollback that is cut off has done
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ class RollbackSummary:
     dry_run: bool
     run: dict[str, Any] = field(default_factory=dict)
     restored: Restored = field(default_factory=Restored)
+    texts_purged: int = 0
+    """Texts that were purged since that run; no rollback brings them back."""
     counts: dict[Effect, int] = field(default_factory=dict)
     edges: dict[Effect, list[EdgeChange]] = field(default_factory=lambda: {one: [] for one in _TOLD})
     writes: dict[str, int] = field(default_factory=lambda: {"nodes": 0, "relationships": 0, "properties": 0})
@@ -60,6 +63,7 @@ class RollbackSummary:
             "schema": 1, "to": self.to, "dry_run": self.dry_run, "counts": {one.value: self.counts.get(one, 0) for one in Effect},
             **{one.value: [change.as_json() for change in self.edges[one]] for one in _TOLD},
             "truncated": any(self.counts.get(one, 0) > len(named) for one, named in self.edges.items()),
+            "texts_purged": self.texts_purged,
             "records": dict(self.restored.records), "evidence": {"ended": self.restored.ended, "begun": self.restored.begun},
             "run": {name: self.run.get(name) for name in kept}, "writes": self.writes, "seconds": round(self.seconds, 3)}
 
@@ -76,7 +80,8 @@ def rollback(
     started = time.monotonic()
     state = runs.store_state(database)
     target, order = _target(database, state, options.to)
-    summary = RollbackSummary(options.to, options.dry_run)
+    summary = RollbackSummary(options.to, options.dry_run, texts_purged=sum(
+        json.loads(row["counts"] or "{}").get("texts", 0) for row in database.read("purge.runs", seq=options.to)))
     if options.dry_run:
         _look(database, state or {}, target, order, summary, options)
         summary.run = {"status": "dry-run", "actor": options.actor, "trace_id": options.trace_id}

@@ -100,9 +100,19 @@ class Force:
         """Whether evidence that cites this chunk of this revision is in force. `declared`: whether a record declares the revision."""
         if self._trivial and (self._whole is None or revision == self._whole or not declared):
             return True
-        for removed in (*self._gone, *self._removed.get(chunk, ())):
-            if removed not in self._line or revision not in self._line[:self._line.index(removed)]:
-                return False  # of a revision without a place in the line, nothing can be said to come after it
+        if self.removed(revision, chunk):
+            return False
         if self._whole is None or revision in self._line[:self._line.index(self._whole) + 1]:
             return True
         return not declared and revision not in self._line
+
+    def removed(self, revision: str, chunk: str) -> bool:
+        """Whether a tombstone removed this chunk of this revision."""
+        return any(gone not in self._line or revision not in self._line[:self._line.index(gone)]  # without a place in the line,
+                   for gone in (*self._gone, *self._removed.get(chunk, ())))  # nothing can be said to come after it
+
+    def replaced(self, revision: str, chunk: str, *, declared: bool) -> bool:
+        """Whether a newer revision is the head instead of this one, or a tombstone removed the chunk. Of a revision that no record
+        declares, and that none replaces, nothing is known."""
+        behind = bool(self._line) and revision != self._line[0] and (declared or revision in self._line)
+        return behind or self.removed(revision, chunk)

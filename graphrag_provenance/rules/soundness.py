@@ -28,7 +28,7 @@ def check_runs_named(say: Say, node: Node, known: Collection[int]) -> None:
     """Every change names a run that exists."""
     if node.get("since") not in known:
         say(Invariant.UNKNOWN_RUN, "'since' names no run")
-    for name in ("changed", "stated", "arrival"):
+    for name in ("changed", "stated", "arrival", "purged"):
         if name in node and node[name] not in known:
             say(Invariant.UNKNOWN_RUN, f"'{name}' names no run")
 
@@ -67,8 +67,10 @@ def check_chunk(say: Say, node: Node, parents: Sequence[Sequence[Any]]) -> bytes
     if node["registered"] and node["point_id"] != point_id(node["tenant"], node["doc"], node["chunk"]):
         say(Invariant.IDENTIFIER, "point_id of a chunk is not derived from its key")
     text = node.get("text")
-    if node["has_text"] != (text is not None):
-        say(Invariant.CHUNK_TEXT, "has_text does not say whether there is a text")
+    if node["has_text"] != (text is not None or "purged" in node):
+        say(Invariant.CHUNK_TEXT, "has_text does not say whether a text was given")
+    if text is not None and "purged" in node:
+        say(Invariant.CHUNK_TEXT, "a chunk whose text was purged has one")
     if text is not None and node["content_sha256"] != "sha256:" + hashlib.sha256(text.encode()).hexdigest():
         say(Invariant.CHUNK_TEXT, "the text of a chunk is not what its content_sha256 names")
     return _counted(say, "chunk", node, node["registered"])

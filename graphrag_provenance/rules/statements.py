@@ -111,7 +111,8 @@ def merge_revision(old: Node | None, tenant: str, record: RevisionRecord, seq: i
 
 
 def merge_chunk(old: Node | None, tenant: str, record: ChunkRecord, seq: int) -> Node:
-    """A chunk record into its node. Raises Refused for a hash that is not the text's, or a silently changed chunk."""
+    """A chunk record into its node. Raises Refused for a hash that is not the text's, or a silently changed chunk.
+    A text that was purged (`has_text` says that there was one) does not come back with a record that states it again."""
     if record.text is not None:
         actual = "sha256:" + hashlib.sha256(record.text.encode()).hexdigest()
         if actual != record.content_sha256:
@@ -122,7 +123,7 @@ def merge_chunk(old: Node | None, tenant: str, record: ChunkRecord, seq: int) ->
         raise Refused(RejectCode.CHUNK_MUTATED,
                       f"chunk {record.chunk!r} of {record.doc!r} is stored with {old['content_sha256']}, "
                       f"now it says {record.content_sha256}")
-    base = old or {"tenant": tenant, "doc": record.doc, "chunk": record.chunk, "since": seq}
+    base: Node = old or {"tenant": tenant, "doc": record.doc, "chunk": record.chunk, "since": seq}
     passage = {
         "section_path": list(record.section_path), "ordinal": record.ordinal, "chunker_version": record.chunker_version,
         "content_sha256": record.content_sha256,
@@ -130,6 +131,8 @@ def merge_chunk(old: Node | None, tenant: str, record: ChunkRecord, seq: int) ->
     if old and old.get("registered") and old["content_sha256"] != record.content_sha256:
         wins = old["stated"] < seq or _rank([record.chunker_version, record.content_sha256]) > _rank(
             [old["chunker_version"], old["content_sha256"]])
+        if wins:  # another passage, cut by another chunker: that an earlier text was purged says nothing of it
+            base = {name: value for name, value in base.items() if name != "purged"}
         fields = {**passage, "text": record.text, "has_text": record.text is not None, "stated": seq} if wins else {}
     else:
         fields = restate(old, passage, seq)

@@ -122,7 +122,7 @@ def _revision_json(found: _Document, reader: Reader, node: Row) -> Json:
         "ingested_at": instant(node.get("ingested_at")),
         "state": "unregistered" if not node.get("registered") else "head" if doc == head else "superseded",
         "superseded_by": newer, "chunks": len(declared), "chunker_versions": versions,
-        "cited_only": len(found.passages[doc]) - len(declared),
+        "cited_only": len(found.passages[doc]) - len(declared), "purged": sum(one.get("purged") is not None for one in declared),
         "edges": sum(any(one.content["doc"] == doc for one in items) for items in found.cited.values()),
         **({"policies": list(node.get("policies") or ()), "acl": list(node.get("acl") or ())} if reader.is_auditor else {}),
     }

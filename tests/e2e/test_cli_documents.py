@@ -54,6 +54,32 @@ def test_a_document_is_deleted_with_a_receipt(gprov: Run) -> None:
     assert "d1 is gone in d1@1, which was deleted there before." in again.stdout
 
 
+def test_what_is_past_the_window_is_purged(gprov: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("doc", "purge", "--tenant", "ACME")
+    refused = gprov(*asked)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "No retention window is set, so nothing is purged." in refused.stderr
+    assert "Nothing to purge" in gprov(*asked, "--keep-days", "0").stdout
+    gprov("doc", "delete", "d1", "--tenant", "ACME")
+    monkeypatch.setenv("GRAPHRAG_PROVENANCE_RETENTION_DAYS", "30")
+    assert "Nothing to purge" in gprov(*asked).stdout
+    planned = json.loads(gprov(*asked, "--keep-days", "0", "--dry-run", "--format", "json").stdout)
+    assert (planned["schema"], planned["dry_run"], planned["counts"]["texts"], planned["run"]["status"]) == (1, True, 1, "dry-run")
+    done = gprov("doc", "purge", "d1", "--tenant", "ACME", "--keep-days", "0", "--actor", "boss")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("Run 3 finished: 1 texts of 1 passages in 1 revisions that were replaced before ")
+    assert "d1@1 tombstoned" in " ".join(done.stdout.split())
+    back = gprov("run", "rollback", "--to", "1")
+    assert (back.exit_code, "1 texts were purged since" in back.stderr) == (0, True)
+    for args, told in (
+        (("--keep-days", "1", "--before", "2026-01-01T00:00:00Z"), "Name one."), (("--before", "2026-01-01"), "no time of day"),
+        (("--before", "2999-01-01T00:00:00Z"), "lies in the future"), (("nobody", "--keep-days", "1"), "no document nobody"),
+    ):
+        wrong = gprov(*asked, *args)
+        assert (wrong.exit_code, wrong.stdout) == (1 if "nobody" in args else 2, "")
+        assert told in wrong.stderr
+
+
 @pytest.mark.parametrize(("args", "code", "told"), [
     (("nobody", "--tenant", "ACME"), 1, "There is no document nobody in tenant ACME."),
     (("d1",), 2, "--tenant"),

@@ -1,4 +1,4 @@
-"""Any sequence of loads, changes of the order, rollbacks and cuts leads where a plain-Python model says (spec 3).
+"""Any sequence of loads, deletions, purges, changes of the order, rollbacks and cuts leads where a plain-Python model says (spec 3).
 
 The model is a list of the records that count and the order that stands, kept for each run. After every step the published edges
 are the model's, every invariant holds, and the hash after a rollback is the one of the run that was restored.
@@ -15,10 +15,14 @@ from conftest import Cypher, Server
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound
 from hypothesis import given
 from hypothesis import strategies as st
-from test_loading_order import BELOW, CALM, look, oracle, wipe, worlds
+from test_loading_order import BELOW, CALM, DOCS, look, oracle, tombstone, wipe, worlds
 
+from graphrag_provenance.errors import InputError, NotFoundError
+from graphrag_provenance.ingest.deletion import DeletionOptions, delete_document
 from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
+from graphrag_provenance.ingest.purging import PurgeOptions, purge_texts
 from graphrag_provenance.ingest.rollback import RollbackOptions, rollback
+from graphrag_provenance.model.instants import now
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
@@ -30,7 +34,8 @@ from graphrag_provenance.store.traces import traces
 from graphrag_provenance.store.verification import verify
 
 NARROW = lattice({name: sorted(below & {"public", "internal"}) for name, below in BELOW.items() if name != "legal"})
-STEPS = st.lists(st.sampled_from(["load", "load", "load", "policy", "rollback", "rollback", "again", "cut"]), min_size=3, max_size=8)
+STEPS = st.lists(st.sampled_from(["load", "load", "load", "delete", "purge", "policy", "rollback", "rollback", "again", "cut"]),
+                 min_size=3, max_size=8)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,13 @@ def step(store: Store, model: Model, what: str, parts: list[Record], chance: ran
     elif what == "policy" and model.moments:
         model.order = NARROW if model.order.hash == POLICIES.hash else POLICIES
         seq = apply_policies(store.database, model.order, PolicyOptions(batch_size=chance.choice([1, 100]))).run["seq"]
+    elif what == "delete" and model.moments:
+        seq, gone = delete(store, chance.choice(DOCS))
+        model.records += gone
+    elif what == "purge" and model.moments:
+        before = store.hash()
+        seq = purge_texts(store.database, PurgeOptions(TENANT, now())).run.get("seq", 0)
+        assert store.hash() == before
     elif what == "cut" and model.moments:
         cut(store, model)
         return
@@ -94,6 +106,17 @@ def step(store: Store, model: Model, what: str, parts: list[Record], chance: ran
         model.records, model.order = then.records, then.order
     if seq:
         model.moments[seq] = Moment(model.records, model.order, store.hash(), published(store))
+
+
+def delete(store: Store, doc: str) -> tuple[int, tuple[Record, ...]]:
+    """Delete a document that has a head; returns the run, and the tombstone that says the same."""
+    try:
+        planned = delete_document(store.database, DeletionOptions(TENANT, doc, dry_run=True))
+        done = delete_document(store.database, DeletionOptions(TENANT, doc))
+    except (NotFoundError, InputError):
+        return 0, ()
+    assert done.counted() == planned.counted()
+    return done.run["seq"], (tombstone(doc, int(done.revision.rpartition("@")[2]), None),)
 
 
 def cut(store: Store, model: Model) -> None:
@@ -154,7 +177,7 @@ def told(answers: list[Trace]) -> list[Any]:
 
 @CALM
 @given(parts=st.lists(worlds(), min_size=6, max_size=6), chance=st.randoms(use_true_random=False),
-       steps=st.lists(st.sampled_from(["load", "load", "rollback", "again"]), min_size=3, max_size=6))
+       steps=st.lists(st.sampled_from(["load", "load", "delete", "purge", "rollback", "again"]), min_size=3, max_size=6))
 def test_what_a_past_run_answers_is_what_it_answered_then(
     store: Store, parts: list[list[Record]], steps: list[str], chance: random.Random,
 ) -> None:

@@ -48,7 +48,7 @@ _COMMANDS = {
     "gate": _Place("gating", "gate", "Judge whether the evidence of an answer is complete."),
     "eval": _Place("evaluating", "app", "Measures: chains, gate."),
     "edge": _Place("edges", "app", "Edges: show, list, history."),
-    "doc": _Place("documents", "app", "Documents: show, diff, delete."),
+    "doc": _Place("documents", "app", "Documents: show, diff, delete, purge."),
     "entity": _Place("entities", "app", "Entities: find, show, links, merge."),
     "answer": _Place("answers", "app", "Recorded answers: record, show, impact."),
     "retrieval": _Place("retrievals", "app", "Recorded retrievals: record, explain."),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
-from graphrag_provenance.interfaces.cli.deleting import delete
+from graphrag_provenance.interfaces.cli.deleting import delete, purge
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
     Clearance,
@@ -97,13 +97,14 @@ def diff(
 
 
 app.command()(delete)
+app.command()(purge)
 
 
 def _print(found: dict[str, Any]) -> None:
     kept = ("doc_id", "title", "source_type", "head", "policies")
     fields({name: found[name] for name in kept if found.get(name) not in (None, [], "")} | found["attributes"])
     typer.echo()
-    table(found["revisions"], ("doc", "state", "effective_at", "supersedes", "superseded_by", "complete", "chunks", "cited_only",
+    table(found["revisions"], ("doc", "state", "effective_at", "supersedes", "superseded_by", "complete", "chunks", "purged", "cited_only",
                                "chunker_versions", "edges", "policies", "acl"))
     if found["edges"]:
         typer.echo()

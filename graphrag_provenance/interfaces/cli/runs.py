@@ -71,6 +71,8 @@ def rollback(
           + ("." if dry_run else f", as run {body['run']['seq']}. Graph hash {body['run']['graph_hash']}."))
     counts = ", ".join(f"{count} {kind}" for kind, count in body["records"].items() if count) or "nothing"
     typer.echo(f"Records: {counts}. Evidence: {body['evidence']['begun']} counts again, {body['evidence']['ended']} no longer.")
+    if body["texts_purged"]:
+        say(f"{body['texts_purged']:,} texts were purged since; their passages are as they were, without the text.")
     for effect, heading in (("opened", "Opens"), ("closed", "Closes"), ("changed", "Changes, the same readers see it")):
         if body["counts"][effect]:
             typer.echo(f"{heading}: {body['counts'][effect]}")

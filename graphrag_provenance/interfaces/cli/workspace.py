@@ -28,6 +28,7 @@ clearance = ["internal"]
 # home = "state"                         # folder of all local state
 # batch_size = 5000                      # edges a transaction
 # max_hops = 4                           # longest chain a trace looks for
+# retention_days = 365                   # how long doc purge keeps the texts of what was replaced
 # require_registered_sources = false     # reject evidence whose chunk no record declares
 """
 
