@@ -120,9 +120,10 @@ def apply_edges(
         outcome.evidence["unchanged"] += len(edge.citations) - len(fresh)
         restated = work.node is None or differ(work.node, merged)
         work.restated = work.restated or restated
+        work.node = noted(work.node, merged, edge.fingerprint, changed=restated or bool(fresh))
         if edge.attributes and not restated:
             pending.restate_edge((edge.tenant, edge.edge_id))
-        work.node = noted(work.node, merged, edge.fingerprint, changed=restated or bool(fresh))
+            work.node["stated"] = seq  # what the same batch says otherwise is said in the same run
         for entity_type, entity_id, written in edge.originals:
             alias = original_alias((edge.tenant, entity_type, entity_id), written, seq)
             work.originals[alias["alias_id"]] = alias
@@ -207,6 +208,8 @@ def _settle(
         digest = assertion_digest(node, work.active)
         old_digest = None if work.old is None else work.old.get("digest")
         if digest == old_digest and work.old is not None and not work.moved and not work.rewritten:
+            if work.node.get("stated") == seq:  # something else was said, and then the same again
+                pending.restate_edge(key)
             outcome.edges["unchanged"] += pending.leave_edge(key, work.old)
             continue
         if old_digest is not None:

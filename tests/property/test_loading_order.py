@@ -221,3 +221,16 @@ def test_several_runs_publish_what_one_run_does(store: Store, records: list[Reco
     assert [*verify(store.database).violations] == []
     assert look(store) == oracle(records)
     assert {r["tenant"] for r in store.relationships()} <= {TENANT}
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
+def test_values_that_contradict_each_other_come_to_rest_whatever_the_batches(store: Store, batch_size: int) -> None:
+    """Also when no fingerprint tells that a record was taken in before."""
+    records = [edge("System:A", "owns", "System:B", f"d{n}@1#c", policy="public", attributes={"k": n}) for n in (0, 1, 2)]
+    wipe(store)
+    store.load(*records)
+    whole = store.hash()
+    for order in ([2, 0, 1], [0, 1, 2, 0, 1], [1, 2, 1, 2, 0, 0]):
+        store.cypher("MATCH (n) WHERE n.records IS NOT NULL REMOVE n.records")
+        store.load(*(records[n] for n in order), batch_size=batch_size)
+        assert store.hash() == whole, order
