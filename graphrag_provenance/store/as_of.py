@@ -21,7 +21,7 @@ from graphrag_provenance.model.identifiers import canonical_text, relationship_t
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.queries import query
 from graphrag_provenance.rules.answers import Audience, Trace
-from graphrag_provenance.rules.chains import Address, Chain, Conditions, Question, Reason, Step, hop_holds
+from graphrag_provenance.rules.chains import Address, Chain, Conditions, Question, Reason, Step, hop_holds, hop_visible
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.readers import Views
 from graphrag_provenance.store.together import Ask, Search
@@ -106,7 +106,9 @@ class _PastSearch(TraceSearch):
             if len(found[place]) == _MOST_EDGES:
                 self.truncated = True
                 continue
-            found[place].append(self._step(row, place))
+            step = self._step(row, place)
+            if hop_visible(step, self._view.tenant, self._view.allowed, self._view.granted):  # else it makes no end known either
+                found[place].append(step)
         self._edges |= found
 
     def _remember(self, keys: Iterable[tuple[str, str]]) -> Search[None]:
