@@ -4,7 +4,7 @@
 // param allowed: list<string>
 // param granted: list<string>
 // param passages: list<map>
-// returns number, doc, chunk, ordinal, head, tenants, statements, references, edges
+// returns number, doc, chunk, ordinal, head, tenants, statements, references, registered, edges
 UNWIND $passages AS q
 MATCH (c:Chunk {tenant: $tenant, doc: q.doc, chunk: q.chunk})<-[:HAS_CHUNK]-(v:Revision)<-[:HAS_REVISION]-(d:Document)
 WITH q, c, v, d, coalesce(c.policies, []) + coalesce(v.policies, []) + coalesce(d.policies, []) AS statements,
@@ -18,5 +18,5 @@ CALL (c) {
   RETURN collect(DISTINCT a.edge_id) AS edges
 }
 RETURN q.number AS number, c.doc AS doc, c.chunk AS chunk, c.ordinal AS ordinal, d.head AS head,
-  [c.tenant, v.tenant, d.tenant] AS tenants, statements, references, edges
+  [c.tenant, v.tenant, d.tenant] AS tenants, statements, references, c.registered AS registered, edges
 ORDER BY number

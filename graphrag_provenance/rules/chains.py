@@ -234,8 +234,13 @@ def hop_holds(
     """Whether one hop, walked as it stands, may be part of a chain at that place: what `failures` asks of each hop alone."""
     return (
         _relation_fits(step, question, hop) and (step.forward or not question.directed)
-        and all(owner == tenant for owner in (step.edge.get("tenant"), step.source[0], step.target[0]))
-        and _permitted(step, allowed, granted, unproved=False) and _proved(step, tenant) and not [*_unmet(step, asked, unproved=False)])
+        and hop_visible(step, tenant, allowed, granted) and not [*_unmet(step, asked, unproved=False)])
+
+
+def hop_visible(step: Step, tenant: str, allowed: frozenset[str], granted: frozenset[str]) -> bool:
+    """Whether a hop may be known at all to a reader, whatever is asked."""
+    return (all(owner == tenant for owner in (step.edge.get("tenant"), step.source[0], step.target[0]))
+            and _permitted(step, allowed, granted, unproved=False) and _proved(step, tenant))
 
 
 def _relation_fits(step: Step, question: Question, hop: int) -> bool:

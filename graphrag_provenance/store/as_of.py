@@ -21,7 +21,7 @@ from graphrag_provenance.model.identifiers import canonical_text, relationship_t
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.queries import query
 from graphrag_provenance.rules.answers import Audience, Json, Trace, extractors, in_order, item_json
-from graphrag_provenance.rules.chains import Address, Chain, Conditions, Question, Reason, Step, hop_holds
+from graphrag_provenance.rules.chains import Address, Chain, Conditions, Question, Reason, Step, hop_holds, hop_visible
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.lookups import edge_json
 from graphrag_provenance.store.readers import Views, Visibility
@@ -140,7 +140,9 @@ class _PastSearch(TraceSearch):
             if len(found[place]) == _MOST_EDGES:
                 self.truncated = True
                 continue
-            found[place].append(self._step(row, place))
+            step = self._step(row, place)
+            if hop_visible(step, self._view.tenant, self._view.allowed, self._view.granted):  # else it makes no end known either
+                found[place].append(step)
         self._edges |= found
 
     def _remember(self, keys: Iterable[tuple[str, str]]) -> Search[None]:

@@ -189,7 +189,10 @@ def _read(database: Database, reader: Reader, view: Visibility, doc_id: str, *do
 
 
 def _open(view: Visibility, reader: Reader, *records: Row) -> bool:
-    """Whether the last of these records, which stands under the ones before it, may be seen for what is said about it."""
+    """Whether the last of these records, which stands under the ones before it, may be seen for what is said about it. One that no
+    record declares is there because it is cited: whoever does not see that (but for auditors) does not see it."""
+    if not (records[-1].get("registered") or reader.is_auditor):
+        return False
     said = {name for one in records for name in one.get("policies") or ()}
     if not view.granted.issuperset(key for one in records for key in one.get("acl") or ()):
         return False

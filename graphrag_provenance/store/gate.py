@@ -98,11 +98,11 @@ def _parts(asked: Sequence[Row]) -> list[Sequence[Row]]:
 
 
 def _readable(view: Visibility, row: Row, citing: Sequence[str]) -> bool:
-    """The second check: everything said about the passage is the reader's. Where nothing is, an edge that rests on it must be seen:
-    what the reader may see of an edge is all of its evidence."""
+    """The second check: everything said about the passage is the reader's. Where nothing is, or no record declares the passage, an
+    edge that rests on it must be seen: what the reader may see of an edge is all of its evidence."""
     if set(row["tenants"]) != {view.tenant} or not view.granted.issuperset(row["references"]):
         return False
-    return view.allowed.issuperset(row["statements"]) if row["statements"] else bool(citing)
+    return view.allowed.issuperset(row["statements"]) and (bool(citing) or bool(row["statements"] and row["registered"]))
 
 
 def _place(edge: Row) -> Place:

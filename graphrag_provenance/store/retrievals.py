@@ -2,7 +2,8 @@
 
 Owns: recording ids and scores (never text), and one row a passage that says what it is and whether the reader may read it now.
 
-A passage that the reader may not read is answered like one that does not exist: `unresolved`. What depends on the id alone may
+A passage that the reader may not read is answered like one that does not exist: `unresolved`. So is one that no record declares, but
+for readers who see an edge that cites it. What depends on the id alone may
 always be said. The id itself, and what the retriever filtered by, are shown to whoever recorded them and to auditors; to others
 only the id of a passage that they may read. An auditor also hears why a passage is not resolved.
 """
@@ -128,13 +129,14 @@ def _point(point: PointReport) -> str | None:
 def _passages(database: Database, view: Visibility, points: Sequence[PointReport]) -> tuple[dict[Key, Row], dict[str, Row]]:
     keys = sorted({key for point in points for key in _keys(point)})
     named = sorted({name for name in map(_point, points) if name is not None})
+    shown = {name: value for name, value in view.params().items() if name != "tenant"}
     by_key: dict[Key, Row] = {}
     by_point: dict[str, Row] = {}
     for start in range(0, len(keys), _PAGE):
-        for row in database.read("retrieval.by_key", keys=[[view.tenant, *key] for key in keys[start:start + _PAGE]]):
+        for row in database.read("retrieval.by_key", **shown, keys=[[view.tenant, *key] for key in keys[start:start + _PAGE]]):
             by_key[(row["key"][1], row["key"][2])] = row["passage"]
     for start in range(0, len(named), _PAGE):
-        for row in database.read("retrieval.by_point", tenant=view.tenant, points=named[start:start + _PAGE]):
+        for row in database.read("retrieval.by_point", **view.params(), points=named[start:start + _PAGE]):
             by_point[row["point"]] = row["passage"]
     return by_key, by_point
 
@@ -145,7 +147,7 @@ def _explain(
     name = _point(point)
     keys = _keys(point)
     found = [by_point[name]] if name is not None and name in by_point else [by_key[key] for key in keys if key in by_key]
-    readable = [one for one in found if may_read(view, one)]
+    readable = [one for one in found if one["known"] and may_read(view, one)]
     shown = readable[0] if len(readable) == 1 else None
     given = point.id if point.id is not None else citation(point.doc or "", point.chunk or "")
     row: Json = {"id": given if theirs or shown is not None else None, "score": point.score, **_described(shown)}
