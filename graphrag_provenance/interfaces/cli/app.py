@@ -43,6 +43,7 @@ _COMMANDS = {
     "db": _Place("db", "app", "The local Neo4j: start, stop, status, logs, backup, restore."),
     "schema": _Place("schema", "app", "The store's schema: apply, status."),
     "ingest": _Place("loading", "ingest", "Load standard records into the store."),
+    "pipeline": _Place("pipelines", "app", "Pipelines of the operator's room: list, check, run."),
     "trace": _Place("tracing", "trace", "Trace a claim through the graph to its evidence."),
     "path": _Place("paths", "app", "Golden paths: check, record."),
     "gate": _Place("gating", "gate", "Judge whether the evidence of an answer is complete."),
