@@ -20,13 +20,13 @@ from graphrag_provenance.resources import etl_path
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
-    "quote", "answer", "retrieval", "pipeline",
+    "quote", "answer", "retrieval",
 ]  # fmt: skip
 VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
-    "entity links", "pipeline list", "pipeline check", "pipeline run",
+    "entity links", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
 ]  # fmt: skip
 
 

@@ -403,3 +403,19 @@ def test_a_workspace_has_a_pipeline_that_is_checked_and_run_and_says_what_was_lo
         result = gprov("pipeline", *wrong)
         assert result.exit_code == (1 if "none" in wrong else 2), result.stderr
         assert told in result.stderr
+
+
+def test_an_export_is_written_whole_by_an_operator_and_loads_again(sample: Run, tmp_path: Path) -> None:
+    refused = sample("export", "jsonl", *READER)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "role operator" in refused.stderr
+    done = sample("export", "jsonl", *READER, "--role", "operator", "--all-tenants", "-o", "all.jsonl", "--policies-output", "order.toml")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["all.jsonl", "order.toml"]
+    assert sample("policy", "check", "order.toml").exit_code == 0
+    again = parsed(sample("ingest", "all.jsonl", "--dry-run", "--policies", "order.toml", "--format", "json"))
+    assert again["records"]["rejected"] == 0
+    assert sum(again["edges"][state] for state in ("published", "retracted")) == 0
+    lines = sample("export", "jsonl", *READER, "--role", "operator").stdout.splitlines()
+    assert {json.loads(line).get("tenant", "ACME") for line in lines} == {"ACME"}
+    assert sample("export", "jsonl", *READER, "--role", "operator", "-o", "nowhere/x.jsonl").exit_code == 2

@@ -58,6 +58,7 @@ _COMMANDS = {
     "audit": _Place("auditing", "app", "Tamper evidence: verify, head, export."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
+    "export": _Place("exporting", "app", "Exports: jsonl."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
     "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),
 }
