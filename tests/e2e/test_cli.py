@@ -25,7 +25,7 @@ VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
-    "entity links",
+    "entity links", "entity merge",
 ]  # fmt: skip
 
 
