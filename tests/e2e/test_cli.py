@@ -26,7 +26,7 @@ VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
-    "entity links", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
+    "entity links", "entity merge", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
 ]  # fmt: skip
 
 

@@ -104,12 +104,12 @@ WHOLE = [
     *REPORT,
     entity("Company: A1", name="Acme Ltd", attributes={"n": 1, "only": "A1"}, policy="internal",
            aliases=[{"alias": "guess", "method": "guess", "linker": "l", "linker_version": "1"}]),
-    entity("Company:A2", attributes={"n": 0}),
+    entity("Company:A2", attributes={"n": 2}),
     edge("Company:A1", "sues", "Company:A2", item("d1@1#c", "public"), attributes={"k": 1}),
     edge("Company:A2", "sues", "Company:A1", item("d2@1#c", "secret"), attributes={"k": 2}),
     edge("Company: A1", "sues", "Company:A1", item("d2@1#c", "secret"), edge_id="loop"),
     edge("Company:A1", "Owns", "Company:D", item("d1@1#c", "public"), edge_id="E1", attributes={"k": 1}),
-    edge("Company:A2", "owns", "Company:D", item("d1@1#c", "public"), item("d2@1#c", "hr"), edge_id="E2", attributes={"k": 2}),
+    edge("Company:A2", "owns", "Company:D", item("d1@1#c", "public"), item("d2@1#c", "hr"), edge_id="E2", attributes={"k": 5}),
     edge("Company:A1", "owns", "Company:D", item("d1@1#x", "public"), attributes={"k": 3}),
     edge("Company:F", "buys", "Company:A1", item("d1@1#c", "pubilc"), edge_id="withheld"),
     edge("Company:F", "owns", "Company:A1", item("d1@1#c", "public"), scope={"region": "eu"}),
@@ -151,7 +151,7 @@ def test_what_becomes_of_each_edge(store: Store) -> None:
     (loop,) = done["self_loops"]
     assert (now[loop]["policies"], now[loop]["evidence"]) == (["secret"], ["d1@1#c", "d2@1#c"])
     assert (now["E2"]["policies"], now["E2"]["evidence"]) == (["hr"], ["d1@1#c", "d1@1#x", "d2@1#c"])
-    assert store.assertion("E2")["attributes"] == '{"k":3}'
+    assert store.assertion("E2")["attributes"] == '{"k":5}'
     assert store.assertion("E1")["merged_into"] == "E2"
     assert (store.state("withheld"), store.assertion("withheld")["target_id"]) == ("withheld", "A2")
     assert (store.state("dormant"), store.assertion("dormant")["source_id"]) == ("retracted", "A2")
@@ -159,7 +159,7 @@ def test_what_becomes_of_each_edge(store: Store) -> None:
     assert (merged["merged_into"], merged["declared"], merged["names"], merged["policies"]) == ("A2", False, [], [])
     assert store.one("MATCH (n:Entity {id: 'A1'}) RETURN COUNT { (n)--() }") == 0
     target = store.one("MATCH (n:Entity {id: 'A2'}) RETURN properties(n)")
-    assert (target["policies"], json.loads(target["attributes"])) == (["internal"], {"n": 1, "only": "A1"})
+    assert (target["policies"], json.loads(target["attributes"])) == (["internal"], {"n": 2, "only": "A1"})
     methods = {(row["a"], row["m"]) for row in store.cypher("MATCH (n:Alias)-[:NAMES]->({id: 'A2'}) RETURN n.alias AS a, n.method AS m")}
     assert methods == {("A1", "declared"), ("Acme Ltd", "declared"), (" A1", "exact"), ("guess", "guess")}
 
@@ -233,6 +233,16 @@ def test_what_cannot_be_merged_is_said_and_changes_nothing(store: Store) -> None
             with pytest.raises(error, match=words):
                 merge(store, source, target, dry_run=dry_run)
     assert store.everything() == before
+
+
+def test_of_two_values_the_one_of_the_later_run_stands(store: Store) -> None:
+    for n, name in ((3, "a"), (2, "b"), (1, "a")):
+        store.load(entity(f"T:{name}", attributes={"n": n, name: n}))
+    merge(store, "T:b", "T:a")
+    assert json.loads(store.one("MATCH (e:Entity {id: 'a'}) RETURN e.attributes")) == {"n": 1, "a": 1, "b": 2}
+    store.load(entity("T:c", attributes={"n": 0}))
+    merge(store, "T:c", "T:a")
+    assert json.loads(store.one("MATCH (e:Entity {id: 'a'}) RETURN e.attributes")) == {"n": 0, "a": 1, "b": 2}
 
 
 def test_two_tenants_never_mix(store: Store) -> None:

@@ -1,7 +1,7 @@
-"""Any sequence of loads, deletions, purges, changes of the order, rollbacks and cuts leads where a plain-Python model says (spec 3).
+"""Any sequence of loads, deletions, purges, merges, changes of the order, rollbacks and cuts leads where a model says (spec 3).
 
-The model is a list of the records that count and the order that stands, kept for each run. After every step the published edges
-are the model's, every invariant holds, and the hash after a rollback is the one of the run that was restored.
+The model is a list of the records that count, what was merged and the order that stands, kept for each run. After every step the
+published edges are the model's, every invariant holds, and the hash after a rollback is the one of the run that was restored.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from corpus.records import POLICIES, TENANT, Record, Store, check_sound
 from hypothesis import given
 from hypothesis import strategies as st
 from test_loading_order import BELOW, CALM, DOCS, look, oracle, tombstone, wipe, worlds
+from test_merging import Merge, merge, renamed
 
 from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.ingest.deletion import DeletionOptions, delete_document
@@ -34,8 +35,9 @@ from graphrag_provenance.store.traces import traces
 from graphrag_provenance.store.verification import verify
 
 NARROW = lattice({name: sorted(below & {"public", "internal"}) for name, below in BELOW.items() if name != "legal"})
-STEPS = st.lists(st.sampled_from(["load", "load", "load", "delete", "purge", "policy", "rollback", "rollback", "again", "cut"]),
-                 min_size=3, max_size=8)
+STEPS = st.lists(
+    st.sampled_from(["load", "load", "load", "delete", "purge", "policy", "merge", "rollback", "rollback", "again", "cut"]),
+    min_size=3, max_size=8)
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Moment:
 
     records: tuple[Record, ...]
     order: PolicyLattice
+    merges: tuple[Merge, ...]
     hash: str
     published: dict[Any, Any]
 
@@ -54,6 +57,7 @@ class Model:
 
     records: tuple[Record, ...] = ()
     order: PolicyLattice = POLICIES
+    merges: tuple[Merge, ...] = ()
     moments: dict[int, Moment] = field(default_factory=dict)
 
 
@@ -66,7 +70,8 @@ def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: 
 
 def expected(model: Model) -> dict[Any, Any]:
     below = {name: set(model.order.below[name]) - {name} for name in model.order.names}
-    return {key: policies for key, policies in oracle(list(model.records), below).items() if policies is not None}
+    records = renamed(list(model.records), list(model.merges))
+    return {key: policies for key, policies in oracle(records, below).items() if policies is not None}
 
 
 def published(store: Store) -> dict[Any, Any]:
@@ -91,6 +96,10 @@ def step(store: Store, model: Model, what: str, parts: list[Record], chance: ran
         before = store.hash()
         seq = purge_texts(store.database, PurgeOptions(TENANT, now())).run.get("seq", 0)
         assert store.hash() == before
+    elif what == "merge":
+        pair = chance.choice([("A", "B"), ("B", "A")])
+        seq = merge(store, pair)
+        model.merges += (pair,) if seq else ()
     elif what == "cut" and model.moments:
         cut(store, model)
         return
@@ -103,9 +112,9 @@ def step(store: Store, model: Model, what: str, parts: list[Record], chance: ran
         seq = done["run"]["seq"]
         then = model.moments[to]
         assert (store.hash(), published(store)) == (then.hash, then.published)
-        model.records, model.order = then.records, then.order
+        model.records, model.order, model.merges = then.records, then.order, then.merges
     if seq:
-        model.moments[seq] = Moment(model.records, model.order, store.hash(), published(store))
+        model.moments[seq] = Moment(model.records, model.order, model.merges, store.hash(), published(store))
 
 
 def delete(store: Store, doc: str) -> tuple[int, tuple[Record, ...]]:
@@ -177,7 +186,7 @@ def told(answers: list[Trace]) -> list[Any]:
 
 @CALM
 @given(parts=st.lists(worlds(), min_size=6, max_size=6), chance=st.randoms(use_true_random=False),
-       steps=st.lists(st.sampled_from(["load", "load", "delete", "purge", "rollback", "again"]), min_size=3, max_size=6))
+       steps=st.lists(st.sampled_from(["load", "load", "delete", "purge", "merge", "rollback", "again"]), min_size=3, max_size=6))
 def test_what_a_past_run_answers_is_what_it_answered_then(
     store: Store, parts: list[list[Record]], steps: list[str], chance: random.Random,
 ) -> None:
