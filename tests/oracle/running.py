@@ -85,7 +85,7 @@ class Runner:
             self._empty("false")
             self.load(ballast(), made)
             self.weighted = True
-        self._empty("coalesce(n.tenant = $kept, false)")
+        self._empty("coalesce(n.tenant = $kept AND NOT n:Past, false)")
         self.cypher("MATCH (a:Assertion {tenant: $kept}) SET a.changed = 0", kept=BALLAST)  # runs are numbered from 1 again
         for records in made.runs:
             self.load(records, made)
