@@ -82,6 +82,8 @@ class Settings(BaseSettings):
     """Longest input line that is read, in bytes; a longer one is rejected with its place."""
     batch_size: int = Field(1_000, ge=1, le=100_000)
     """Edges a transaction."""
+    pipeline_memory_mb: int = Field(512, ge=64)
+    """Memory that the queries of a pipeline may take, in megabytes; beyond it they use the disk."""
     query_timeout_seconds: float = Field(10.0, gt=0)
     """Database-side time limit of one read."""
     lease_seconds: float = Field(60.0, gt=1)

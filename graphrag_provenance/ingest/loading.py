@@ -82,6 +82,10 @@ class IngestOptions:
     max_line_bytes: int = 16_777_216
     lease_seconds: float = 60.0
     wait_seconds: float = 600.0
+    made_from: Sequence[Mapping[str, Any]] = ()
+    """What the input was made from (name, bytes, sha256 of each file), for the run record; default: the input itself."""
+    unreadable: Sequence[Reject] = ()
+    """What was refused before it could become a record."""
 
 
 @dataclass(slots=True)
@@ -97,6 +101,8 @@ class Summary:
     dry_run: bool
     policies_differ: bool
     """The policy file given is not the order that the store applies."""
+    rejected_by_file: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(file, reason code) → how many."""
 
     @property
     def findings(self) -> bool:
@@ -153,7 +159,7 @@ class _Load:
 
 
 def ingest(
-    database: Database, paths: Sequence[Path], options: IngestOptions, *, progress: Callable[[Progress], None] | None = None,
+    database: Database, paths: Sequence[Path | Source], options: IngestOptions, *, progress: Callable[[Progress], None] | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> Summary:
     """Load standard JSONL (`-`: standard input) as one run. Raises InputError for unusable input, StoreError when the
@@ -162,7 +168,9 @@ def ingest(
     with open_sources(paths) as sources:
         if options.rejects is not None and any(options.rejects.absolute() == s.path.absolute() for s in sources):
             raise InputError(f"The reject file {options.rejects} is an input file.", hint="Name another one with --rejects.")
-        inputs = tuple({"name": s.name, "bytes": s.size, "sha256": content_hash(s)} for s in sources)
+        hashes = [content_hash(source) for source in sources]
+        inputs = tuple(options.made_from) or tuple(
+            {"name": s.name, "bytes": s.size, "sha256": found} for s, found in zip(sources, hashes, strict=True))
         if options.resume is not None:
             _check_resumed(database, options.resume, inputs)
         if options.dry_run:
@@ -179,8 +187,8 @@ def ingest(
         try:
             with rejects:
                 _run(load)
-                for source, known in zip(sources, inputs, strict=True):
-                    if content_hash(source) != known["sha256"]:
+                for source, known in zip(sources, hashes, strict=True):
+                    if content_hash(source) != known:
                         raise InputError(f"{source.name} changed while it was loaded.",
                                          hint="What was committed stays; load it again, as a new run.")
         except KeyboardInterrupt:
@@ -207,6 +215,9 @@ def _seal_failed(run: runs.Run, load: _Load, error: BaseException) -> None:
 
 
 def _run(load: _Load) -> None:
+    for reject in load.options.unreadable:
+        load.read += 1
+        load.rejects.write(reject)
     with _patient_collector():
         _first_pass(load)
         load.tell("edges", 0, last=True)
@@ -337,7 +348,7 @@ def _counts(load: _Load) -> dict[str, Any]:
 
 def _summary(load: _Load, record: dict[str, Any], started: float) -> Summary:
     return Summary(record, load.outcome, load.read, dict(load.rejects.counts), load.rejects.name, time.monotonic() - started,
-                   load.options.dry_run, load.run.policies.hash != load.options.policies.hash)
+                   load.options.dry_run, load.run.policies.hash != load.options.policies.hash, dict(load.rejects.by_file))
 
 
 def _check_resumed(database: Database, seq: int, inputs: Sequence[Mapping[str, Any]]) -> None:

@@ -18,6 +18,8 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.store.counting import Reject
 
 _MESSAGE = 1_000
+MOST_UNREADABLE = 100_000
+"""Rows of a pipeline's input that may be unreadable before the input counts as another format."""
 
 
 class RejectFile:
@@ -28,6 +30,7 @@ class RejectFile:
         self._file: TextIO | None = None
         self._lock = threading.Lock()
         self.counts: Counter[str] = Counter()
+        self.by_file: Counter[tuple[str, str]] = Counter()
 
     @property
     def total(self) -> int:
@@ -54,6 +57,7 @@ class RejectFile:
                            "record": reject.record.decode("utf-8", "replace")}, ensure_ascii=True)
         with self._lock:
             self.counts[reject.code.value] += 1
+            self.by_file[reject.file, reject.code.value] += 1
             if self._path is None:
                 return
             try:

@@ -47,13 +47,18 @@ class Line:
 
 
 @contextmanager
-def open_sources(paths: Sequence[Path]) -> Iterator[list[Source]]:
-    """The files below `paths` (a folder: its `*.jsonl`, sorted). Raises InputError for a missing path or an empty folder."""
+def open_sources(paths: Sequence[Path | Source]) -> Iterator[list[Source]]:
+    """The files below `paths` (a folder: its `*.jsonl`, sorted; a source: itself).
+
+    Raises InputError for a missing path or an empty folder.
+    """
     spool: Path | None = None
     try:
         sources: list[Source] = []
         for path in paths:
-            if path == STDIN:
+            if isinstance(path, Source):
+                sources.append(path)
+            elif path == STDIN:
                 spool = spool or _spool()
                 sources.append(Source("-", spool, spool.stat().st_size))
             elif path.is_dir():

@@ -43,6 +43,15 @@ def surely_no_edge(line: Line) -> bool:
 
 def parse_line(line: Line) -> dict[str, Any]:
     """The JSON object of a line. Raises Refused for what is not one JSON object with a known kind."""
+    value = parse_object(line)
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in RECORD_ADAPTERS:
+        raise Refused(RejectCode.UNKNOWN_KIND, f"kind is {kind!r}; known kinds: {', '.join(RECORD_ADAPTERS)}")
+    return value
+
+
+def parse_object(line: Line) -> dict[str, Any]:
+    """The JSON object of a line, whatever it says. Raises Refused for what is not one JSON object."""
     if line.too_long:
         raise Refused(RejectCode.LINE_TOO_LONG, f"the line has {line.too_long} bytes; the setting max_line_bytes allows fewer")
     try:
@@ -51,9 +60,6 @@ def parse_line(line: Line) -> dict[str, Any]:
         raise _not_json(line.data, str(error)) from None
     if not isinstance(value, dict):
         raise Refused(RejectCode.NOT_AN_OBJECT, f"a line is one JSON object, not {_json_type(value)}")
-    kind = value.get("kind")
-    if not isinstance(kind, str) or kind not in RECORD_ADAPTERS:
-        raise Refused(RejectCode.UNKNOWN_KIND, f"kind is {kind!r}; known kinds: {', '.join(RECORD_ADAPTERS)}")
     return value
 
 

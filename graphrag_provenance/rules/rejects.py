@@ -23,6 +23,8 @@ class RejectCode(StrEnum):
     """The line is JSON, but no object."""
     UNKNOWN_KIND = "unknown-kind"
     """`kind` is missing or not one of the record kinds."""
+    SOURCE_ROW = "source-row"
+    """A row of a pipeline's input file cannot be read as the declared format: too few or too many fields, an open quote."""
     INVALID_FIELD = "invalid-field"
     """A field is missing, unknown, of the wrong type or out of range."""
     NO_EVIDENCE = "no-evidence"

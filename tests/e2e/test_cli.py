@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.records import RECORD_KINDS
 from graphrag_provenance.model.reports import REPORT_KINDS
+from graphrag_provenance.resources import etl_path
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
@@ -25,7 +26,7 @@ VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
-    "entity links",
+    "entity links", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
 ]  # fmt: skip
 
 
@@ -230,8 +231,9 @@ def test_query_list_and_show_print_what_is_stored(gprov) -> None:
 def test_init_writes_a_workspace_once_and_overwrites_nothing(gprov) -> None:
     result = gprov("init", "work")
     assert result.exit_code == 0
+    example = {path.name for path in etl_path("pipelines", "csv").iterdir()}
     assert {Path(line).name for line in result.stdout.splitlines()} == {
-        "gprov.toml", "policies.toml", "relations.toml", "example.jsonl",
+        "gprov.toml", "policies.toml", "relations.toml", "example.jsonl", *example,
     }  # fmt: skip
     assert gprov("policy", "check", "--workspace", "work").exit_code == 0
     again = gprov("init", "work")

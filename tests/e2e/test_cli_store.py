@@ -374,3 +374,48 @@ def test_what_a_linker_made_is_for_operators(sample: Run) -> None:
                           "--format", "json"))
     assert found["entities"] == []
     assert sample("entity", "links", "--linker", "fuzzy-names", *READER).exit_code == 2
+
+
+def test_a_workspace_has_a_pipeline_that_is_checked_and_run_and_says_what_was_lost(
+    gprov: Run, fresh_database: object, tmp_path: Path
+) -> None:
+    assert gprov("init", ".").exit_code == 0
+    listed = {row["name"]: row["from"] for row in parsed(gprov("pipeline", "list", "--format", "json"))["pipelines"]}
+    assert listed == {"example": "workspace", **dict.fromkeys(("csv", "langchain", "lightrag", "msgraphrag", "redocred"), "shipped")}
+    assert parsed(gprov("pipeline", "check", "example", "--format", "json"))["ok"] is True
+    dry = gprov("pipeline", "run", "example", "--dry-run", "--format", "json")
+    assert (dry.exit_code, parsed(dry)["run"]["seq"]) == (0, None)
+    body = parsed(gprov("pipeline", "run", "./pipelines/example/", "--format", "json"))
+    assert (body["run"]["pipeline"], body["edges"]["published"], body["loss"]["queries"][-1]["accepted"]) == ("example", 2, 3)
+    again = gprov("pipeline", "run", "example")
+    assert again.exit_code == 0
+    assert "Nothing to write" in again.stdout
+    assert "Loss report of example 1" in again.stdout
+    assert "evidence.quote_hash" in again.stdout
+
+    (tmp_path / "edges.csv").write_text("relation,source_type,source,target_type,target,doc,chunk\nowns,T,a,T,b,d@1,1\n", encoding="utf-8")
+    withheld = gprov("ingest", "edges.csv", "--pipeline", "example", "--format", "json")
+    assert (withheld.exit_code, parsed(withheld)["edges"]["withheld"]) == (1, 1)
+    (tmp_path / "pipelines" / "example" / "edges.sql").write_text("SELECT nothing FROM edges", encoding="utf-8")
+    for wrong, told in ((("check", "example"), "edges.sql"), (("check", "none"), "no pipeline 'none'"),
+                        (("run", "csv", "--input", "edges"), "NAME=VALUE"),
+                        (("run", "csv", "--input", "edges=https://x.example/e.csv"), "--allow-network")):
+        result = gprov("pipeline", *wrong)
+        assert result.exit_code == (1 if "none" in wrong else 2), result.stderr
+        assert told in result.stderr
+
+
+def test_an_export_is_written_whole_by_an_operator_and_loads_again(sample: Run, tmp_path: Path) -> None:
+    refused = sample("export", "jsonl", *READER)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "role operator" in refused.stderr
+    done = sample("export", "jsonl", *READER, "--role", "operator", "--all-tenants", "-o", "all.jsonl", "--policies-output", "order.toml")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["all.jsonl", "order.toml"]
+    assert sample("policy", "check", "order.toml").exit_code == 0
+    again = parsed(sample("ingest", "all.jsonl", "--dry-run", "--policies", "order.toml", "--format", "json"))
+    assert again["records"]["rejected"] == 0
+    assert sum(again["edges"][state] for state in ("published", "retracted")) == 0
+    lines = sample("export", "jsonl", *READER, "--role", "operator").stdout.splitlines()
+    assert {json.loads(line).get("tenant", "ACME") for line in lines} == {"ACME"}
+    assert sample("export", "jsonl", *READER, "--role", "operator", "-o", "nowhere/x.jsonl").exit_code == 2

@@ -43,6 +43,7 @@ _COMMANDS = {
     "db": _Place("db", "app", "The local Neo4j: start, stop, status, logs, backup, restore."),
     "schema": _Place("schema", "app", "The store's schema: apply, status."),
     "ingest": _Place("loading", "ingest", "Load standard records into the store."),
+    "pipeline": _Place("pipelines", "app", "Pipelines of the operator's room: list, check, run."),
     "trace": _Place("tracing", "trace", "Trace a claim through the graph to its evidence."),
     "path": _Place("paths", "app", "Golden paths: check, record."),
     "gate": _Place("gating", "gate", "Judge whether the evidence of an answer is complete."),
@@ -57,6 +58,7 @@ _COMMANDS = {
     "audit": _Place("auditing", "app", "Tamper evidence: verify, head, export."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
+    "export": _Place("exporting", "app", "Exports: jsonl."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
     "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),
 }

@@ -6,7 +6,8 @@ happens to a record (`ingest`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from graphrag_provenance.ingest import ingest as load
 from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
 from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for, trace_id_for
-from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Workspace
+from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, OptionValues, Workspace
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines
 from graphrag_provenance.rules.relations import parse_relations
@@ -32,10 +33,18 @@ def ingest(
         list[Path], typer.Argument(help="Files, folders of *.jsonl, or - for stdin.", metavar="PATH…", allow_dash=True)
     ],
     tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of records that name none.", metavar="NAME")] = None,
+    pipeline: Annotated[
+        str | None,
+        typer.Option("--pipeline", help="Pipeline that makes records of the files: a name, or a folder with a /.", metavar="NAME|DIR"),
+    ] = None,
+    option: OptionValues = None,
     pipeline_name: Annotated[
-        str, typer.Option("--pipeline-name", help="Who extracted the records, for the run record.", metavar="NAME")
-    ] = "ingest",
-    pipeline_version: Annotated[str, typer.Option("--pipeline-version", help="Version of that pipeline.", metavar="VERSION")] = "1",
+        str | None,
+        typer.Option("--pipeline-name", help="Who extracted the records, for the run record. Default: ingest.", metavar="NAME"),
+    ] = None,
+    pipeline_version: Annotated[
+        str | None, typer.Option("--pipeline-version", help="Version of that pipeline. Default: 1.", metavar="VERSION")
+    ] = None,
     policies: Annotated[
         Path | None,
         typer.Option("--policies", help="Policy file for a store that has no order yet. Default: the setting.", metavar="FILE"),
@@ -82,13 +91,15 @@ def ingest(
     for path in paths:
         if str(path) != "-" and not path.exists():  # before a server is started for it
             raise InputError(f"There is no file {path}.", hint="Name files, folders of *.jsonl, or - for stdin.")
+    if option and pipeline is None:
+        raise InputError("--option belongs to a pipeline.", hint="Name it with --pipeline.")
     options = IngestOptions(
         policies=policies_for(settings, policies),
         relations=parse_relations(read_text(relations, "relations file"), str(relations)) if relations else {},
         tenant=settings.tenant,
         actor=default_actor(settings),
-        pipeline=pipeline_name,
-        version=pipeline_version,
+        pipeline=pipeline_name or "ingest",
+        version=pipeline_version or "1",
         trace_id=trace_id_for(trace_id),
         dry_run=dry_run,
         resume=resume,
@@ -101,6 +112,12 @@ def ingest(
         lease_seconds=settings.lease_seconds,
         wait_seconds=settings.wait_seconds,
     )
+    if pipeline is not None:
+        if pipeline_name or pipeline_version:
+            raise InputError("A pipeline has its own name and version.", hint="Leave out --pipeline-name and --pipeline-version.")
+        from graphrag_provenance.interfaces.cli.pipelines import load_files  # noqa: PLC0415 - DuckDB is slow to load
+
+        return load_files(settings, pipeline, workspace, paths, option, options, tenant, format)
     with open_database(settings, migrate=True) as database:
         summary = run_load(database, paths, options)
     report(summary.as_json(), format)
@@ -112,9 +129,15 @@ def ingest(
 
 def run_load(database: Database, paths: list[Path], options: IngestOptions) -> Summary:
     """One load with progress on stderr. Raises Interrupted, saying how to go on, on Ctrl-C."""
+    with shown() as progress, resumable(database, options):
+        return load(database, paths, options, progress=progress, notify=say)
+
+
+@contextmanager
+def resumable(database: Database, options: IngestOptions) -> Iterator[None]:
+    """Ctrl-C inside raises Interrupted, which says how to go on."""
     try:
-        with shown() as progress:
-            return load(database, paths, options, progress=progress, notify=say)
+        yield
     except KeyboardInterrupt:
         raise Interrupted(_how_to_go_on(database, options)) from None
 

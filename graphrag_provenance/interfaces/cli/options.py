@@ -94,5 +94,9 @@ Workspace = Annotated[
         metavar="DIR",
     ),
 ]
+OptionValues = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="Value of an option that the pipeline declares. Repeatable.", metavar="NAME=VALUE"),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the data.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Most rows to print.")]

@@ -51,6 +51,7 @@ def init(
         "policies.toml": etl_path("policies.toml").read_text(encoding="utf-8"),
         "relations.toml": etl_path("relations.toml").read_text(encoding="utf-8"),
         "records/example.jsonl": _EXAMPLE,
+        **_example_pipeline(),
     }
     there = [name for name in files if (folder / name).exists()]
     if there:
@@ -67,3 +68,11 @@ def init(
         "Next: " + inside + "gprov ingest records --pipeline-name example --relations relations.toml "
         "&& gprov trace System:SYS_A System:SYS_B"
     )
+    say("A pipeline of your own: pipelines/example; see gprov pipeline check example, gprov pipeline run example.")
+
+
+def _example_pipeline() -> dict[str, str]:
+    """The shipped pipeline for CSV under another name, to be changed."""
+    shipped = etl_path("pipelines", "csv")
+    return {f"pipelines/example/{path.name}": path.read_text(encoding="utf-8").replace('name = "csv"', 'name = "example"')
+            for path in sorted(shipped.iterdir())}

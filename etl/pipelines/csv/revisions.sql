@@ -1,0 +1,2 @@
+SELECT doc, effective_at, supersedes, source_url
+FROM documents

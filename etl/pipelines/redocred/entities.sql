@@ -1,0 +1,3 @@
+SELECT DISTINCT type, id, id AS name
+FROM ends
+ORDER BY type, id

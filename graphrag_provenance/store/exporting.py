@@ -1,0 +1,73 @@
+"""What an export reads: everything, or all of one tenant, whatever its policies (spec 5, exports).
+
+Owns: that only an operator reads it, and that all of it belongs to one state of the store. Leaves to others: the form (`exports`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from graphrag_provenance.errors import StoreConflictError
+from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.rules.policies import PolicyLattice
+from graphrag_provenance.store.database import Database, Row
+from graphrag_provenance.store.orders import require_settled, stored_policies
+from graphrag_provenance.store.readers import require_role
+from graphrag_provenance.store.runs import store_state
+
+
+class Everything:
+    """The content of the store, kind by kind, as it stands in the graph."""
+
+    def __init__(self, database: Database, tenant: str, everything: bool, state: Row) -> None:
+        self._database = database
+        self._params: dict[str, Any] = {"tenant": tenant, "everything": everything}
+        self.order: PolicyLattice | None = stored_policies(state)
+        """The order of policies that the store applies."""
+        self.graph_hash: str | None = state.get("graph_hash")
+        """Of the whole store."""
+
+    def documents(self) -> Iterator[Row]:
+        """`node`, `revisions` of each document that a record or a tombstone is about."""
+        return self._database.stream("export.documents", **self._params)
+
+    def revisions(self) -> Iterator[Row]:
+        """`node` of each declared revision."""
+        return self._database.stream("export.revisions", **self._params)
+
+    def chunks(self) -> Iterator[Row]:
+        """`node` of each declared chunk."""
+        return self._database.stream("export.chunks", **self._params)
+
+    def entities(self) -> Iterator[Row]:
+        """`node`, `aliases` of each entity that is declared or has an alias."""
+        return self._database.stream("export.entities", **self._params)
+
+    def edges(self) -> Iterator[Row]:
+        """`node`, `evidence` of each edge; evidence that counts, and that would count again."""
+        return self._database.stream("export.edges", **self._params)
+
+
+@contextmanager
+def export_everything(database: Database, reader: Reader, *, all_tenants: bool = False) -> Iterator[Everything]:
+    """The content of the reader's tenant, or of all. Raises AccessDeniedError without the role operator; StoreConflictError at the
+    end if somebody wrote meanwhile: what was read is then no state that ever was."""
+    require_role(reader, Role.OPERATOR, action="Exporting")
+    before = _state(database)
+    require_settled(before)
+    yield Everything(database, reader.tenant, all_tenants, before)
+    if _moved(before) != _moved(_state(database)):
+        raise StoreConflictError("The store was written to during the export.", hint="Throw the export away and export again.")
+
+
+def _state(database: Database) -> Row:
+    return dict(store_state(database) or {})
+
+
+def _moved(state: Row) -> tuple[Any, ...]:
+    """What differs once a run has begun or ended; a run under way changes the content without it, so there must be none."""
+    if state.get("writer"):
+        raise StoreConflictError("A run is writing to the store.", hint="Export when it has ended: gprov run list.")
+    return state.get("head_seq"), state.get("digest"), state.get("policies_hash")
