@@ -27,6 +27,8 @@ UNWIND relationships(p) AS r
 RETURN startNode(r).id AS source, type(r) AS type, endNode(r).id AS target, r.evidence AS evidence"""
 _ONE_PATH = _PATH % ("$source", "$target")
 _ALL_PATHS = f"UNWIND $pairs AS pair CALL (pair) {{ {_PATH % ('pair[0]', 'pair[1]')} }} RETURN pair, source, type, target, evidence"
+_SCANS = ("MATCH (n) RETURN labels(n) AS labels, properties(n) AS properties",
+          "MATCH ()-[r]->() RETURN type(r) AS type, properties(r) AS properties")
 _SCHEMA = (
     *(f"CREATE CONSTRAINT IF NOT EXISTS FOR (n:{label}) REQUIRE n.id IS UNIQUE"
       for label in ("RawEntity", "RawDocument", "RawChunk", "RawEvidence")),
@@ -83,6 +85,16 @@ def path(driver: Driver, source: str, target: str) -> int:
 def paths(driver: Driver, pairs: Sequence[tuple[str, str]]) -> int:
     """All pairs in one statement; returns how many edges came back."""
     return len(driver.execute_query(_ALL_PATHS, pairs=[list(pair) for pair in pairs], routing_="r").records)
+
+
+def scan(driver: Driver) -> int:
+    """Read everything that is stored once, and throw it away; returns how many nodes and relationships there were."""
+    count = 0
+    with driver.session(default_access_mode="READ", fetch_size=1000) as session:
+        for text in _SCANS:
+            for _ in session.run(text):
+                count += 1
+    return count
 
 
 def _flat(edge: Row) -> Row:

@@ -1,6 +1,6 @@
 """Measures the product beside the floor, on the same server in one run, and prints the ratios.
 
-    python benchmarks/run.py [ingest|trace|gate|all] [--edges N] [--rounds N] [--neo4j-version V] [--json FILE] [--strict]
+    python benchmarks/run.py [ingest|trace|gate|time|all] [--edges N] [--rounds N] [--neo4j-version V] [--json FILE] [--strict]
 
 Owns: what is timed, in which order, and how it is told. Floor and product take turns in every round, after one round that
 is thrown away, so that both meet the same warm-up and the same noise of the machine. Times come as medians with least and
@@ -11,166 +11,33 @@ Needs an empty server in NEO4J_URI, or starts one of its own; `--strict` ends wi
 from __future__ import annotations
 
 import argparse
-import os
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from unittest.mock import patch
 
 import data
 import floors
+from loads import Input, load, prepared
+from over_time import measure_time
+from reporting import Cost, Goal, Report, seconds_of
 from rich.console import Console
-from rich.table import Table
-from servers import PIPELINE, Bench, bench
+from servers import Bench, bench
 
-from graphrag_provenance.config import Settings
-from graphrag_provenance.ingest import IngestOptions, Summary, ingest
+from graphrag_provenance.ingest import Summary
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.gate import judge
 from graphrag_provenance.rules.ledger import Ledger
-from graphrag_provenance.rules.policies import parse_policies
 from graphrag_provenance.store import gate as gates
 from graphrag_provenance.store.traces import trace, traces
 
 HOPS = 3
 GATE_PASSAGES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """A bound that the median of a ratio must keep."""
-
-    sign: Literal["≥", "≤"]
-    bound: float
-
-    def met(self, values: Sequence[float]) -> bool:
-        """Whether the median keeps the bound."""
-        middle = statistics.median(values)
-        return middle >= self.bound if self.sign == "≥" else middle <= self.bound
-
-    def __str__(self) -> str:
-        return f"{self.sign} {self.bound:g}"
-
-
-@dataclass
-class Report:
-    """Measured values by name, and ratios with their goals."""
-
-    edges: int
-    server: str
-    values: dict[str, list[float]] = field(default_factory=dict)
-    units: dict[str, str] = field(default_factory=dict)
-    ratios: dict[str, tuple[list[float], Goal | None]] = field(default_factory=dict)
-
-    def value(self, name: str, unit: str, value: float) -> None:
-        """One value of one round."""
-        self.values.setdefault(name, []).append(value)
-        self.units[name] = unit
-
-    def ratio(self, name: str, value: float, goal: Goal | None = None) -> None:
-        """One ratio of one round, with the goal it has."""
-        self.ratios.setdefault(name, ([], goal))[0].append(value)
-
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """Everything as JSON values, one a name."""
-        common = {"schema": 1, "edges": self.edges, "neo4j": self.server, "load1": round(os.getloadavg()[0], 2)}
-        for name, values in self.values.items():
-            yield {**common, "name": name, "unit": self.units[name], **_spread(values)}
-        for name, (values, goal) in self.ratios.items():
-            told = {"goal": str(goal), "met": goal.met(values)} if goal else {}
-            yield {**common, "ratio": name, **told, **_spread(values)}
-
-    @property
-    def missed(self) -> list[str]:
-        """Ratios whose median misses its goal."""
-        return [name for name, (values, goal) in self.ratios.items() if goal and not goal.met(values)]
-
-    def show(self, console: Console) -> None:
-        """Two tables: what was measured, and the ratios."""
-        table = Table("measured", "median", "least", "most", "unit", title=f"{self.edges:,} edges, Neo4j {self.server}")
-        for name, values in self.values.items():
-            table.add_row(name, *(_plain(v) for v in _spread(values).values() if isinstance(v, float)), self.units[name])
-        console.print(table)
-        table = Table("ratio", "median", "least", "most", "goal", "met")
-        for name, (values, goal) in self.ratios.items():
-            row = (_plain(v) for v in _spread(values).values() if isinstance(v, float))
-            table.add_row(name, *row, str(goal or ""), "" if goal is None else "yes" if goal.met(values) else "no")
-        console.print(table)
-
-
-def _spread(values: Sequence[float]) -> dict[str, float | int]:
-    return {"median": round(statistics.median(values), 3), "least": round(min(values), 3), "most": round(max(values), 3),
-            "rounds": len(values)}
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
-
-
-def seconds_of(work: Callable[[], Any]) -> float:
-    """How long one call takes."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one step took: seconds of the clock, and of the processors where that can be known."""
-
-    seconds: float
-    client: float | None
-    server: float | None
-
-    @property
-    def cpu(self) -> float | None:
-        """Both together."""
-        return None if self.client is None or self.server is None else self.client + self.server
-
-    @classmethod
-    def of(cls, server: Bench, work: Callable[[], Any]) -> Cost:
-        """The cost of one call."""
-        before = server.cpu()
-        seconds = seconds_of(work)
-        after = server.cpu()
-        if before is None or after is None:
-            return cls(seconds, None, None)
-        return cls(seconds, after[0] - before[0], after[1] - before[1])
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """The corpus, and the same as record files."""
-
-    corpus: data.Corpus
-    files: list[Path]
-    options: IngestOptions
-
-
-def prepared(edges: int, folder: Path, workers: int | None = None, batch_size: int | None = None) -> Input:
-    """The corpus written as standard records, and how they are loaded: as the command line does by default."""
-    corpus = data.corpus(edges)
-    file = data.write_lines(data.records(corpus), folder / "records.jsonl")
-    options = IngestOptions(
-        policies=parse_policies(data.POLICY_FILE, "the benchmark's policies"), tenant=data.TENANT, actor="benchmark",
-        pipeline=PIPELINE, batch_size=batch_size or Settings.model_fields["batch_size"].default,
-        rejects=folder / "rejected.jsonl", **({} if workers is None else {"workers": workers}))
-    return Input(corpus, [file], options)
-
-
-def load(server: Bench, given: Input) -> Summary:
-    """One full load; a record that is refused or withheld spoils the measurement, so it ends it."""
-    summary = ingest(server.database, given.files, given.options)
-    if summary.findings:
-        raise SystemExit(f"The load has findings: {summary.rejected}, {dict(summary.outcome.edges)}.")
-    return summary
 
 
 def measure_ingest(server: Bench, given: Input, rounds: int, report: Report) -> None:
@@ -278,7 +145,8 @@ def _percentile(values: Sequence[float], part: int) -> float:
     return sorted(values)[int(len(values) * part / 100)]
 
 
-MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {"ingest": measure_ingest, "trace": measure_trace, "gate": measure_gate}
+MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {
+    "ingest": measure_ingest, "trace": measure_trace, "gate": measure_gate, "time": measure_time}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -92,7 +92,7 @@ def _opened(connection: Connection, pid: int | None = None) -> Iterator[Bench]:
 def _refuse_foreign(driver: Driver, uri: str) -> None:
     rows = driver.execute_query(
         "OPTIONAL MATCH (n) WHERE NOT n:Migration AND none(label IN labels(n) WHERE label STARTS WITH 'Raw') "
-        "WITH n LIMIT 1 OPTIONAL MATCH (r:Run) WHERE r.pipeline <> $pipeline "
+        "WITH n LIMIT 1 OPTIONAL MATCH (r:Run {kind: 'ingest'}) WHERE r.pipeline <> $pipeline "
         "RETURN n IS NOT NULL AS data, count(r) AS foreign, EXISTS { (:Run {pipeline: $pipeline}) } AS ours", pipeline=PIPELINE,
     ).records
     if rows and rows[0]["data"] and (rows[0]["foreign"] or not rows[0]["ours"]):

@@ -27,6 +27,8 @@ MACROS = (
     # What is no number stays text, and is refused where a number belongs.
     "CREATE MACRO number(text) AS CASE WHEN TRY_CAST(text AS DOUBLE) IS NULL THEN to_json(text) ELSE to_json(TRY_CAST(text AS DOUBLE)) END",
     "CREATE MACRO document_of(revision) AS regexp_extract(revision, '(?s)^(.*)@[^@]*$', 1)",
+    "CREATE MACRO source_type_of(doc_id, otherwise) AS "
+    "coalesce(nullif(regexp_extract(doc_id, '^([a-z][a-z0-9_-]{0,15}):[^/\\s]', 1), ''), otherwise)",
     "CREATE MACRO content_hash(text) AS 'sha256:' || sha256(text)",
     _naming("relation_name", RESERVED_RELATIONSHIPS, "upper(text)"),
     _naming("type_name", RESERVED_TYPES, "text"),

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_provenance.errors import ConfigurationError, InputError, NotFoundError
+from graphrag_provenance.ingest.graphml import COLUMNS as GRAPHML_COLUMNS
 from graphrag_provenance.resources import etl_path
 
 FILE = "pipeline.toml"
@@ -27,6 +28,8 @@ VIEWS = "views"
 """Folder of SELECTs that the queries read as tables, each under its file name."""
 LOSSES = "losses"
 """The query that tells what the others leave out or make up."""
+FIXED_COLUMNS = {"text": {"text": "VARCHAR"}, "graphml": GRAPHML_COLUMNS}
+"""Formats whose columns need no declaration."""
 _NAME = r"[a-z][a-z0-9_-]{0,63}"
 _IDENTIFIER = r"^[a-z][a-z0-9_]{0,63}$"
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -41,8 +44,9 @@ class _Part(BaseModel):
 class InputDeclaration(_Part):
     """One file that the queries read, under the name of a table."""
 
-    format: Literal["csv", "json", "jsonl", "parquet", "text"]
-    """How the file is read. `json`: one array of objects; `text`: the whole file as one row with the column `text`."""
+    format: Literal["csv", "graphml", "json", "jsonl", "parquet", "text"]
+    """How the file is read. `json`: one array of objects; `text`: the whole file as one row with the column `text`; `graphml`: a row
+    a node or edge, with `element`, `id`, `source`, `target`, `data`."""
     file: str
     """Its name: looked for in the pipeline's folder, or in the folder that is loaded."""
     columns: list[str] | dict[str, str] = Field(default_factory=list)
@@ -61,8 +65,8 @@ class InputDeclaration(_Part):
     @property
     def types(self) -> dict[str, str]:
         """Column → type."""
-        if self.format == "text":
-            return {"text": "VARCHAR"}
+        if self.format in FIXED_COLUMNS:
+            return FIXED_COLUMNS[self.format]
         if isinstance(self.columns, list):
             return dict.fromkeys(self.columns, "VARCHAR") or {"json": "JSON"}
         return dict(self.columns)
@@ -147,10 +151,10 @@ def _check_input(place: str, declared: InputDeclaration) -> None:
         raise ConfigurationError(f"{place}: columns of CSV are a list of names; each is text.")
     if declared.format == "parquet" and not (isinstance(declared.columns, dict) and declared.columns):
         raise ConfigurationError(f"{place}: columns of Parquet are a table, name = type.")
-    if declared.format in ("json", "jsonl", "text") and isinstance(declared.columns, list) and declared.columns:
+    if declared.format in ("json", "jsonl") and isinstance(declared.columns, list) and declared.columns:
         raise ConfigurationError(f"{place}: columns of {declared.format} are a table, name = type, or left out.")
-    if declared.format == "text" and declared.columns:
-        raise ConfigurationError(f"{place}: text has the one column 'text'.")
+    if declared.format in FIXED_COLUMNS and declared.columns:
+        raise ConfigurationError(f"{place}: {declared.format} has the columns {', '.join(declared.types)}; leave them out.")
     names = [name.casefold() for name in declared.types]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"{place}: a column is declared twice (SQL takes upper and lower case for the same).")

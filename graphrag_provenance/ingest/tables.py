@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_provenance.errors import ConfigurationError, InputError
+from graphrag_provenance.ingest.graphml import graphml_rows
 from graphrag_provenance.ingest.macros import MACROS
 from graphrag_provenance.ingest.pipelines import InputDeclaration, Pipeline
 from graphrag_provenance.ingest.rejecting import MOST_UNREADABLE
@@ -55,9 +56,15 @@ def open_engine(
 
 def prepared(name: str, declared: InputDeclaration, place: Path | str | None, folder: Path, limit: int,
               unreadable: list[Reject]) -> Path | str | None:
-    """The file that DuckDB reads for an input: itself, or for JSON lines a copy without the ones that are none, which are refused."""
-    if declared.format != "jsonl" or not isinstance(place, Path):
+    """The file that DuckDB reads for an input: itself, its rows as JSON lines, or for JSON lines a copy without the ones that are
+    none, which are refused."""
+    if not isinstance(place, Path) or declared.format not in ("jsonl", "graphml"):
         return place
+    if declared.format == "graphml":
+        rows = folder / f"{name}.jsonl"
+        with rows.open("wb") as file:
+            graphml_rows(place, file)
+        return rows
     plain = place
     if place.suffix == ".gz":
         plain = folder / f"{name}.plain"
@@ -142,8 +149,8 @@ def _reader(engine: duckdb.DuckDBPyConnection, pipeline: Pipeline, name: str, de
         return reader, {row[0].casefold(): row[1] for row in told}
     if declared.format == "text":
         return f"(SELECT content AS text FROM read_text({place}))", {"text": "VARCHAR"}  # noqa: S608
-    shape = "newline_delimited" if declared.format == "jsonl" else "array"
-    if not declared.columns:
+    shape = "array" if declared.format == "json" else "newline_delimited"
+    if declared.types == {"json": "JSON"}:
         return f"read_json_objects({place}, format = '{shape}', maximum_object_size = {_OBJECT_BYTES})", {"json": "JSON"}
     types = {column: _type(engine, pipeline, name, column, text) for column, text in declared.types.items()}
     columns = ", ".join(f"{_text(column)}: {_text(text)}" for column, text in types.items())
@@ -171,8 +178,8 @@ def _csv_rejects(
     """Read the whole file once for the rows that are none of its columns; later readings leave them out in the same way."""
     counted = ", ".join(f"count({quoted(column)})" for column in header)
     engine.execute(f"SELECT {counted} FROM {reader}").fetchall()  # noqa: S608 - names and path are quoted
-    found = engine.execute(f"SELECT DISTINCT ON (line, byte_position) line, error_message, csv_line FROM {quoted(table)} "  # noqa: S608
-                           "ORDER BY line, byte_position, error_type")
+    found = engine.execute(f"SELECT DISTINCT ON (line, line_byte_position) line, error_message, csv_line FROM {quoted(table)} "  # noqa: S608
+                           "ORDER BY line, line_byte_position, error_type")
     while rows := found.fetchmany(_ROWS):
         for number, message, text in rows:
             _refuse(unreadable, Reject(file, number, RejectCode.SOURCE_ROW, message, (text or "").encode("utf-8", "replace")))

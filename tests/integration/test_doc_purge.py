@@ -156,10 +156,12 @@ def test_what_evidence_in_force_cites_keeps_its_text_whatever_its_age(store: Sto
     store.load(*FIRST)
     store.load(revision("d1@2", effective_at="2026-02-01T00:00:00Z"), chunk("d1@2", "a"))
     assert told(purge(store)) == {"d1@1": ("superseded", 2, 0, 2)}
-    assert "d1@1 a" in texts(store)
     assert (lookups.run_list(store.database)[0]["seq"], purge(store).run) == (2, {}), "nothing to do is no run"
+    store.load(chunk("d1@1", "free"))
+    assert told(purge(store)) == {"d1@1": ("superseded", 2, 1, 2)}
+    assert texts(store) == ["d1@1 a", "d1@1 b", "d1@2 a"]
     delete(store, "d1")
-    assert told(purge(store)) == {"d1@1": ("tombstoned", 2, 2, 0), "d1@2": ("tombstoned", 3, 1, 0)}
+    assert told(purge(store)) == {"d1@1": ("tombstoned", 2, 2, 0), "d1@2": ("tombstoned", 5, 1, 0)}
     assert texts(store) == []
     sound(store)
 

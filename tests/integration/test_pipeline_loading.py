@@ -22,6 +22,7 @@ from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.lookups import run_list
 
 Cypher = Callable[..., list[dict[str, Any]]]
+TOOLS = Path(__file__).parents[1] / "corpus" / "tools"
 POLICIES = parse_policies(etl_path("policies.toml").read_text(encoding="utf-8"))
 
 
@@ -236,3 +237,42 @@ def test_microsoft_graphrag_accounts_for_every_relationship(
     assert {(edge["source"], edge["state"]) for edge in edges()} == {("ANN", "published"), ("BOB", "published"), ("GHOST", "published")}
     assert losses.queries[-1]["rejected"] == 2
     assert {(row["subject"], row["count"]) for row in losses.as_json()["defaulted"]} >= {("policy", 5)}
+
+
+def test_langchain_graph_documents_as_the_package_writes_them(
+    loaded: Callable[..., tuple[Summary, LossReport]], edges: Callable[[], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """Written with langchain-community 0.4.2: GraphDocument.model_dump_json()."""
+    options = {"policy": "internal", "effective_at": "2026-01-01T00:00:00Z"}
+    _, losses = loaded("langchain", paths=[TOOLS / "langchain" / "graph_documents.jsonl"], options=options)
+    works, knows = edges()
+    assert (knows["relation"], knows["target"], knows["state"]) == ("KNOWS", 'B<SEP>"c", | @ #', "published")
+    assert sorted((doc.rpartition("@")[0], chunk[:6]) for doc, chunk in knows["evidence"]) == [("other", "sha256"), ("s,1.txt", "p@2")]
+    assert (works["relation"].rpartition("_")[0], works["target"], works["source_type"]) == ("works_for", "7", "Person")
+    assert json.loads(works["attributes"]) == {"relation": "works for", "properties": '{"since":"2020"}'}
+    assert {(one["file"], one["line"], one["code"]) for one in rejects(tmp_path)} == {
+        ("langchain/chunks.sql", 4, "invalid-field"), ("langchain/edges.sql", 4, "invalid-field")}
+    told = {(row["subject"], row["count"]) for key in ("unknown", "defaulted", "dropped") for row in losses.as_json()[key]}
+    assert told == {("document", 1), ("policy", 4), ("revision", 2), ("effective_at", 2), ("title", 2), ("metadata", 1)}
+
+
+def test_lightrag_as_the_package_writes_it(
+    loaded: Callable[..., tuple[Summary, LossReport]], edges: Callable[[], list[dict[str, Any]]], tmp_path: Path
+) -> None:
+    """Written with lightrag-hku 1.5.7: ainsert_custom_kg() into its file storages, with two chunks joined afterwards as it joins them."""
+    for name in ("graph_chunk_entity_relation.graphml", "kv_store_text_chunks.json"):
+        (tmp_path / name).write_bytes((TOOLS / "lightrag" / name).read_bytes())
+    _, losses = loaded("lightrag", paths=[tmp_path], options={"effective_at": "2026-01-01T00:00:00Z"})
+    assert [(edge["source"], edge["target"], edge["state"], [chunk[:8] for _, chunk in edge["evidence"]]) for edge in edges()] == [
+        ("Ann", 'B & "C" team', "withheld", ["chunk-d3"]), ('B & "C" team', "Łódź", "withheld", ["chunk-d2"])]
+    assert [(one["file"], one["line"], one["code"]) for one in rejects(tmp_path)] == [("lightrag/edges.sql", 2, "invalid-field")]
+    assert {(row["subject"], row["count"]) for row in losses.as_json()["unknown"]} == {
+        ("relation", 3), ("direction", 3), ("policy", 3), ("passage", 1)}
+
+    graph, chunk = tmp_path / "graph_chunk_entity_relation.graphml", "chunk-d320d6786c5d69ea67ac3279c323ff24"
+    joined = f'<data key="d9">{chunk}&lt;SEP&gt;chunk-d2959587ffafc9bc4c70c54d112d90e1'
+    graph.write_text(graph.read_text(encoding="utf-8").replace('<data key="d9">UNKNOWN', joined), encoding="utf-8")
+    _, losses = loaded("lightrag", paths=[tmp_path], options={"policy": "public", "effective_at": "2026-01-01T00:00:00Z"})
+    assert [(edge["source"], edge["target"], edge["state"], len(edge["evidence"])) for edge in edges()] == [
+        ("Ann", 'B & "C" team', "published", 1), ("Ann", "Łódź", "published", 2), ('B & "C" team', "Łódź", "published", 1)]
+    assert losses.as_json()["refused"] == []

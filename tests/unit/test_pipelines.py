@@ -102,6 +102,7 @@ def test_the_engine_reads_its_inputs_and_nothing_beside_them_and_cannot_be_opene
     (folder / "other.csv").write_text("x\n1\n")
     with open_engine([str(folder / "rows.csv")], 64) as engine:
         assert engine.execute(f"SELECT count(*) FROM read_text('{folder}/rows.csv')").fetchone() == (1,)
+        assert engine.execute("SELECT current_setting('python_enable_replacements')").fetchone() == (False,)  # variables are no tables
         for statement in (f"SELECT * FROM read_text('{folder}/other.csv')", f"COPY (SELECT 1) TO '{tmp_path}/x.csv'", "INSTALL httpfs",
                           "LOAD httpfs", "SET enable_external_access = true", f"ATTACH '{tmp_path}/x.db'",
                           f"SET allowed_paths = ['{folder}']"):
@@ -182,7 +183,7 @@ def test_types_are_the_declared_ones_in_json_lines_and_a_broken_line_is_refused_
 
 
 def test_a_row_that_is_no_row_is_refused_with_file_and_line_and_the_others_are_read(make: Make, tmp_path: Path) -> None:
-    found = ran(make(rows__csv="a,b\n1,2\nshort\n3,4,5\n6,7\n\udcff\udcfe,8\n9,10\n", entities__sql=ENTITIES, edges__sql=None), tmp_path)
+    found = ran(make(rows__csv="a,b\n1,2\nshort\n3,4,5\n6,7\n\udcff\udcfe\n9,10\n", entities__sql=ENTITIES, edges__sql=None), tmp_path)
     assert [one["id"] for one in records(found)] == ["1", "6", "9"]
     assert [(reject.line, reject.code, reject.record) for reject in found.unreadable][:2] == [
         (3, RejectCode.SOURCE_ROW, b"short"), (4, RejectCode.SOURCE_ROW, b"3,4,5")]
@@ -196,6 +197,21 @@ def test_a_file_without_a_declared_column_is_refused(make: Make, tmp_path: Path)
         ran(make(rows__csv="a,b,A\n1,2,3\n"), tmp_path)
     optional = TOML.replace('columns = ["a", "b"]', 'columns = ["a", "b"]\noptional_columns = ["b"]')
     assert records(ran(make(optional, rows__csv="a\n1\n"), tmp_path))[0]["target"] == {"type": "T", "id": None}
+
+
+def test_graphml_is_rows_and_no_entity_of_it_is_expanded(make: Make, tmp_path: Path) -> None:
+    toml = TOML.replace('format = "csv"', 'format = "graphml"').replace('columns = ["a", "b"]', "")
+    sql = "SELECT 'T' AS type, coalesce(id, source || '>' || target) AS id, data['the name'] AS name FROM rows ORDER BY element DESC"
+    text = ('<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" attr.name="the name"/><graph>'
+            '<node id="001"><data key="d0">a &lt;SEP&gt; &#x141;</data></node>'
+            '<edge source="001" target="2"><data key="d0"/></edge></graph></graphml>')
+    folder = make(toml, rows__csv=text, entities__sql=sql, edges__sql=None)
+    assert [(one["id"], one["name"]) for one in records(ran(folder, tmp_path))] == [("001", "a <SEP> \u0141"), ("001>2", "")]
+    for wrong, told in ((text[:-20], "unclosed token"), ("", "no element found"), ("<x>&amp;</y>", "mismatched"),
+                        (text.replace(' key="d0"', ""), "a key lacks"),
+                        ('<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/hostname">]><x>&a;</x>', "document type")):
+        with pytest.raises(InputError, match=told):
+            ran(make(toml, rows__csv=wrong, entities__sql=sql, edges__sql=None), tmp_path)
 
 
 def test_a_null_is_null_and_stated_leaves_it_out(make: Make, tmp_path: Path) -> None:

@@ -1,2 +1,2 @@
-SELECT id AS doc_id, title, 'graphrag' AS source_type
+SELECT id AS doc_id, title, source_type_of(id, 'graphrag') AS source_type
 FROM documents

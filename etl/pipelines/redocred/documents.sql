@@ -3,7 +3,7 @@
 SELECT stated({
     doc_id: title,
     title: title,
-    source_type: 'wikipedia',
+    source_type: source_type_of(title, 'wikipedia'),
     policy: coalesce($policy, string_split($policy_names, ',')[1 + list_reduce(
         list_transform(string_split(sha256(title), ''), lambda digit: instr('0123456789abcdef', digit) - 1),
         lambda folded, digit: (folded * 16 + digit) % len(string_split($policy_names, ','))) % len(string_split($policy_names, ','))])
