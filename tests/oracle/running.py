@@ -22,7 +22,7 @@ from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
 from graphrag_provenance.rules.policies import lattice
 from graphrag_provenance.store.database import Database
 from tests.oracle.comparing import Difference, answer, compare, masked
-from tests.oracle.model import Asked, Record, Tenant, instant
+from tests.oracle.model import Asked, Record, Tenant, View, instant
 from tests.oracle.worlds import BALLAST, Read, World, ballast, change, reads, reordered, subset, views, world
 
 Cypher = Callable[..., list[dict[str, Any]]]
@@ -56,27 +56,37 @@ class Runner:
     weighted: bool = False
     built: World | None = None
     """The world that is loaded, as loaded."""
+    asks: Callable[[Read], bool] | None = None
 
     def _empty(self, but: str) -> None:
         self.cypher(f"MATCH (n) WHERE NOT n:Migration AND NOT {but} CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 5000 ROWS",
                     kept=BALLAST)
 
-    def run(self, seed: int, count: int, *, shadows: int = 2) -> None:
-        """Ask about the world of a seed: `count` reads, `shadows` of the readers also in a store with only what they may see."""
+    def run(self, seed: int, count: int, *, shadows: int = 2, asks: Callable[[Read], bool] | None = None) -> None:
+        """Ask about the world of a seed: `count` reads, `shadows` of the readers also in a store with only what they may see.
+
+        `asks`: which questions to take, of twice as many; default: all.
+        """
         started = time.monotonic()
         rng = random.Random(f"reads {seed}")
+        self.asks = asks
         made, self.built = self.build(seed), None
         parts = (count // 2, count // 4, count - count // 2 - count // 4)
-        self.ask(made, reads(rng, made, views(rng, made), parts[0]))
+        self.ask(made, self._some(rng, made, views(rng, made), parts[0]))
         self.load(change(seed, made), made)
         readers = views(rng, made)
-        self.ask(made, reads(rng, made, readers, parts[1]))
+        self.ask(made, self._some(rng, made, readers, parts[1]))
         if shadows:
             self.shadow(rng, made, rng.sample(readers, shadows), count // 8)
         made.order = reordered(rng, made.order)
         apply_policies(self.database, lattice(made.order), PolicyOptions(batch_size=7))
-        self.ask(made, reads(rng, made, views(rng, made), parts[2]))
+        self.ask(made, self._some(rng, made, views(rng, made), parts[2]))
         self.report.seconds += time.monotonic() - started
+
+    def _some(self, rng: random.Random, made: World, readers: Sequence[View], count: int) -> list[Read]:
+        if self.asks is None:
+            return reads(rng, made, readers, count)
+        return [read for read in reads(rng, made, readers, count * 2) if self.asks(read)][:count]
 
     def build(self, seed: int) -> World:
         """Empty the store (but for the ballast) and load the world of a seed."""
@@ -136,7 +146,7 @@ class Runner:
             alone = f"shadow-{number}"
             for records in subset(made, view, alone):
                 self.load(records, made)
-            wanted = [Read(one.kind, view, one.asked) for one in reads(rng, made, [view], count)]
+            wanted = [Read(one.kind, view, one.asked) for one in self._some(rng, made, [view], count)]
             elsewhere = [Read(one.kind, type(view)(alone, view.clearances, view.granted), one.asked) for one in wanted]
             model = made.model(view.tenant)
             for read, full, only in zip(wanted, self.answers(wanted), self.answers(elsewhere), strict=True):

@@ -1,6 +1,7 @@
 """Every read of random worlds against a brute-force model, and against a store that holds only what the reader may see.
 
-A few thousand reads; `python -m tests.oracle` makes longer runs. That the comparison can fail is proved by planted faults.
+At least 2,000 reads, of a few forms; `python -m tests.oracle` makes longer runs of all. That the comparison can fail is proved by
+planted faults.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ from graphrag_provenance.store import lookups
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.traces import trace
 from tests.corpus.worlds import Load, edge, loader
-from tests.oracle.faults import FAULTS, Fault, differences
+from tests.oracle.faults import FAULTS, Fault, differences, plain
 from tests.oracle.model import Asked, Tenant, View, covered
 from tests.oracle.running import Runner
+from tests.oracle.worlds import Read
 
-SEEDS = range(1, 7)
-READS = 400
+SEEDS = range(1, 5)
+READS = 450
+
+
+def few(read: Read) -> bool:
+    """Questions that share some statements of paths: each number of hops is one of its own, which takes the server seconds to plan."""
+    asked = read.asked
+    return read.kind != "trace" or ((asked["directed"] or not read.view.auditor) and (
+        len(asked["sequence"]) == 3 if asked["sequence"] else asked["max_hops"] == 4))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +45,7 @@ def runner(server: Any, database: Database, cypher: Callable[..., Any], tmp_path
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_read_is_what_the_model_says(runner: Runner, seed: int) -> None:
     asked, differing = runner.report.total, len(runner.report.differences)
-    runner.run(seed, READS)
+    runner.run(seed, READS, asks=few)
     assert runner.report.total - asked >= READS
     assert [str(one) for _, one in runner.report.differences[differing:]] == []
 
@@ -45,6 +54,7 @@ def test_the_questions_are_worth_asking(runner: Runner) -> None:
     """A run in which everything is hidden, or nothing, would prove little."""
     if not runner.report.total:
         pytest.skip("nothing was asked")
+    assert runner.report.total >= 2_000
     answers = runner.report.answers
     assert len([reason for reason, count in answers.items() if count >= 3]) >= 7, answers
     assert answers["None"] * 25 >= answers.total(), answers
@@ -69,7 +79,8 @@ def test_whoever_is_cleared_for_nothing_sees_nothing(runner: Runner, seed: int) 
 
 @pytest.mark.parametrize("fault", [Fault("no fault"), *FAULTS], ids=lambda fault: fault.name)
 def test_a_planted_fault_is_found(runner: Runner, fault: Fault) -> None:
-    assert bool(differences(runner, fault)) is (fault.name != "no fault")
+    """All of the questions: `python -m tests.oracle.faults`."""
+    assert bool(differences(runner, fault, count=250, asks=plain)) is (fault.name != "no fault")
 
 
 # What the oracle found, each in its smallest form.
