@@ -56,8 +56,9 @@ def edge_as_of(
 
     def read(view: Visibility) -> tuple[Json, set[str]]:
         rows = database.read("history.edge", **view.params(), edge_id=edge_id, key=canonical_text([view.tenant, edge_id]), seq=seq)
+        absent = NotFoundError(f"There was no edge {edge_id} after run {seq}.", hint="See: gprov edge history.")
         if not rows or not may_see(view, rows[0]["assertion"]):
-            raise NotFoundError(f"There was no edge {edge_id} after run {seq}.", hint="See: gprov edge history.")
+            raise absent
         cited = list(dict.fromkeys(key for one in rows[0]["evidence"] for key in _cited(view.tenant, one)))
         versions: Versions = dict.fromkeys(cited)
         asked = [{"kind": kind, "key": key, "seq": seq, "number": number} for number, (kind, key) in enumerate(cited)]
@@ -65,6 +66,8 @@ def edge_as_of(
             versions[cited[found["number"]]] = found["past"]
         row = {**rows[0], "evidence": [_then(view.tenant, one, versions) for one in rows[0]["evidence"]]}
         items = shown(view, row)
+        if len(items) < len(row["evidence"]):
+            raise absent  # something is said today of what it rested on that this reader may not see
         return {
             "schema": 1, "generation": seq, **edge_json(row["assertion"], reader),
             "extracted_by": extractors(one.content for one in items), "evidence": [item_json(one) for one in in_order(items)],

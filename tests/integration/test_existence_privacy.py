@@ -165,6 +165,8 @@ def reads() -> dict[str, Read]:
             one.as_json() for one in as_of.traces_as_of(database, QUESTIONS, who, seq, granted=OPENED[who])]
     for edge_id in EDGES:
         add(f"edge show {edge_id}", lookups.edge_show, edge_id)
+        for seq in PASTS:
+            add(f"edge show {edge_id} as of {seq}", as_of.edge_as_of, edge_id, seq)
         add(f"edge history {edge_id}", lookups.edge_history, edge_id)
         add(f"quotes of edge {edge_id}", quotes.verify_edge_quotes, edge_id)
         found[f"record on {edge_id}"] = lambda database, who, e=edge_id: answers.record_answers(  # type: ignore[misc]

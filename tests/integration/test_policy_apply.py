@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 from conftest import Cypher, Server
-from corpus.records import POLICIES, TENANT, Store, check_sound, chunk, cites, document, edge, entity, registered, revision
+from corpus.records import POLICIES, TENANT, Store, check_sound, chunk, cites, document, edge, entity, registered, revision, write
+from typer.testing import CliRunner
 
 from graphrag_provenance.errors import AccessDeniedError, ConfigurationError, NotFoundError, StoreConflictError
 from graphrag_provenance.ingest import policy
 from graphrag_provenance.ingest.policy import PolicyOptions, PolicySummary, apply_policies
+from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
@@ -85,6 +87,41 @@ def test_unknown_evidence_withdraws_an_edge_and_naming_the_policy_publishes_it_e
     run = lookups.run_show(store.database, 3)
     assert (run["status"], run["policies_hash"], run["inputs"][0]["policies"]) == ("finished", lattice(WIDER).hash, WIDER)
     check_sound(store)
+
+
+def test_by_command_an_unknown_policy_withdraws_an_edge_and_applying_it_publishes_it_and_history_names_both_runs(
+    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def gprov(*command: str, code: int = 0) -> Any:
+        done = CliRunner().invoke(app, [*command, "--format", "json"])
+        assert done.exit_code == code, done.output
+        return json.loads(done.stdout)
+
+    def history() -> tuple[Any, ...]:
+        told = gprov("edge", "history", "E", "--tenant", TENANT, "--clearance", "secret", "--role", "auditor")
+        return told["state"], told["changed_by"]["kind"], told["changed_by"]["seq"], [one["since"] for one in told["history"]]
+
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "policies.toml"
+
+    def order(*more: str) -> None:
+        lines = ["schema = 1", "", "[policies.public]", "", "[policies.secret]", 'above = ["public"]', *more]
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    order()
+    write(tmp_path / "one.jsonl", [edge("System:A", "uses", "System:B", cites("d@1#c", policy="public"), edge_id="E")])
+    write(tmp_path / "two.jsonl", [edge("System:A", "uses", "System:B", cites("e@1#c", policy="pubilc"), edge_id="E")])
+    gprov("ingest", "one.jsonl", "--policies", str(file))
+    assert history() == ("published", "ingest", 1, [1])
+    assert gprov("ingest", "two.jsonl", "--policies", str(file), code=1)["withheld_reasons"] == {"unknown-policy: pubilc": 1}
+    assert history() == ("withheld", "ingest", 2, [1, 2])
+    order("", "[policies.pubilc]", "", "[policies.top]", 'above = ["secret", "pubilc"]')
+    gprov("policy", "apply", str(file))
+    told = gprov("edge", "history", "E", "--tenant", TENANT, "--clearance", "top", "--role", "auditor")
+    assert (told["state"], told["changed_by"]["kind"], told["changed_by"]["seq"]) == ("published", "policy-apply", 3)
+    assert [(one["since"], one["run"]["kind"]) for one in told["history"]] == [(1, "ingest"), (2, "ingest")]
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, list[str]]], dict[str, list[str]]], dict[str, list[str]]]] = {
