@@ -140,5 +140,8 @@ def test_an_export_while_somebody_writes_is_no_export(fresh_database: Database, 
     with pytest.raises(StoreConflictError, match="written to"), export_everything(fresh_database, OPERATOR):
         load(fresh_database, write(tmp_path / "more.jsonl", [edge("a", "z", {"doc": "d@1", "chunk": "1"})]))
     cypher("MATCH (s:Store) SET s.writer = 'x'")
-    with pytest.raises(StoreConflictError, match="is writing"), export_everything(fresh_database, OPERATOR):
-        pass
+    try:
+        with pytest.raises(StoreConflictError, match="is writing"), export_everything(fresh_database, OPERATOR):
+            pass
+    finally:
+        cypher("MATCH (s:Store) REMOVE s.writer")

@@ -27,12 +27,12 @@ POLICIES = parse_policies(etl_path("policies.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
-def loaded(database: Database, tenant: str, tmp_path: Path) -> Callable[..., tuple[Summary, LossReport]]:
+def loaded(fresh_database: Database, tenant: str, tmp_path: Path) -> Callable[..., tuple[Summary, LossReport]]:
     """Runs a pipeline into a tenant of its own."""
     def run(pipeline: str | Path, changed: Mapping[str, Any] | None = None, **more: Any) -> tuple[Summary, LossReport]:
         found = read_pipeline(pipeline) if isinstance(pipeline, Path) else find_pipeline(pipeline, tmp_path)
         options = IngestOptions(policies=POLICIES, tenant=tenant, batch_size=50, rejects=tmp_path / "rejects.jsonl")
-        return run_pipeline(database, bind(found, **more), replace(options, **(changed or {})), memory_mb=256)
+        return run_pipeline(fresh_database, bind(found, **more), replace(options, **(changed or {})), memory_mb=256)
 
     return run
 
