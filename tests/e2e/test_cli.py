@@ -20,13 +20,14 @@ from graphrag_provenance.resources import etl_path
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
-    "quote", "answer", "retrieval",
+    "quote", "answer", "retrieval", "path", "gate", "eval", "doc", "audit", "pipeline", "export",
 ]  # fmt: skip
 VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
-    "entity links", "entity merge", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
+    "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "audit verify", "audit head", "audit export", "path check",
+    "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
 ]  # fmt: skip
 
 

@@ -194,9 +194,10 @@ def test_a_derived_id_reaches_the_edge_that_moved_and_a_given_one_the_edge_that_
     old = next(r["edge_id"] for r in store.relationships() if r["target"] == "y" and r["edge_id"] != "Y")
     merge(store, "T:a", "T:b")
     store.load(edge("T:b", "owns", "T:x", item("d2@1#c", "public")), edge("T:b", "owns", "T:y", item("d3@1#c", "public")),
-               edge("T:a", "owns", "T:y", item("d4@1#c", "public"), edge_id=old))
+               edge("T:a", "owns", "T:y", item("d4@1#c", "public"), edge_id=old),
+               edge("T:b", "owns", "T:y", item("d5@1#c", "public"), edge_id=old))
     assert {r["edge_id"]: r["evidence"] for r in store.relationships() if r["type"] == "OWNS"} == {
-        moved: ["d1@1#c", "d2@1#c"], "Y": ["d1@1#c", "d2@1#c", "d3@1#c", "d4@1#c"]}
+        moved: ["d1@1#c", "d2@1#c"], "Y": ["d1@1#c", "d2@1#c", "d3@1#c", "d4@1#c", "d5@1#c"]}
     wrong = store.load(edge("T:a", "owns", "T:z", item("d1@1#c", "public"), edge_id=old))
     assert wrong.rejected == {"edge-id-conflict": 1}
 
