@@ -27,7 +27,8 @@ VERBS = [
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
     "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "audit verify", "audit head", "audit export", "path check",
-    "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge", "pipeline list", "pipeline check", "pipeline run", "export jsonl",
+    "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge",
+    "pipeline list", "pipeline check", "pipeline run", "export jsonl",
 ]  # fmt: skip
 
 
