@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +26,10 @@ from graphrag_provenance.config import load_settings
 from graphrag_provenance.server.local import LocalServer
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Connection, Database
+
+# In a job in the background an interrupt is ignored, and every process started from here would ignore it, too.
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is not a fault of the rule under test.
 hypothesis.settings.register_profile("gprov", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

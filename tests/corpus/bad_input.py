@@ -88,7 +88,6 @@ BAD: dict[str, tuple[bytes, str]] = {
     "ingested in the future": (line(revision("d1@1", ingested_at="2999-01-01T00:00:00Z")), "future-date"),
     "a date without a zone": (line(revision("d1@1", effective_at="2026-01-01T00:00:00")), "invalid-field"),
     "a hash that is not the text's": (line(chunk("d1@1", "c1"), text="other"), "content-hash-mismatch"),
-    "a tombstone": (line({"kind": "tombstone", "doc_id": "d", "tenant": "ACME", "deleted_in_revision": "d@2"}), "unsupported-kind"),
     "an edge id of 3,000 bytes": (line(GOOD, edge_id="x" * LONG), "invalid-field"),
     "an entity id of 3,000 bytes": (line(entity("System:" + "x" * LONG)), "invalid-field"),
     "a document id of 3,000 bytes": (line(document("x" * LONG)), "invalid-field"),

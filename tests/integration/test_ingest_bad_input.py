@@ -79,7 +79,8 @@ def test_each_bad_line_gets_its_code_and_all_others_load(store: Store, tmp_path:
 
 def test_every_reject_code_is_documented_and_is_reached_by_some_test() -> None:
     here = Path(__file__)
-    source = "".join(file.read_text(encoding="utf-8") for file in (here, here.with_name("test_ingest_standard.py")))
+    others = ("test_ingest_standard.py", "test_quote_verification.py", "test_pipeline_loading.py")
+    source = "".join(file.read_text(encoding="utf-8") for file in (here, *map(here.with_name, others)))
     reached = {code for _, code in BAD.values()} | {code.value for code in RejectCode if f'"{code.value}"' in source}
     assert reached == {code.value for code in RejectCode}
 
