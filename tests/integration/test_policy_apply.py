@@ -115,7 +115,7 @@ def test_by_command_an_unknown_policy_withdraws_an_edge_and_applying_it_publishe
     write(tmp_path / "two.jsonl", [edge("System:A", "uses", "System:B", cites("e@1#c", policy="pubilc"), edge_id="E")])
     gprov("ingest", "one.jsonl", "--policies", str(file))
     assert history() == ("published", "ingest", 1, [1])
-    assert gprov("ingest", "two.jsonl", "--policies", str(file), code=1)["withheld_reasons"] == {"unknown-policy: pubilc": 1}
+    assert gprov("ingest", "two.jsonl", "--policies", str(file), code=1)["withheld_reasons"] == {"unknown-policy": 1}
     assert history() == ("withheld", "ingest", 2, [1, 2])
     order("", "[policies.pubilc]", "", "[policies.top]", 'above = ["secret", "pubilc"]')
     gprov("policy", "apply", str(file))
