@@ -228,10 +228,11 @@ def _settle(
         ensure_entities(tx, seq, pending, (key for node in new for key in _end_keys(node)), outcome)
     aliases = {alias_id: alias for work in works.values() for alias_id, alias in work.originals.items()}
     add_aliases(tx, pending, aliases, outcome, change)
-    if changed and not pending.dry:
+    if pending.dry:
+        for work in changed:
+            pending.remember_edge((work.node or {})["tenant"], (work.node or {})["edge_id"], work.node, _planned(work, seq))
+    elif changed:
         _write(tx, seq, pending, changed)
-    for work in changed:
-        pending.remember_edge((work.node or {})["tenant"], (work.node or {})["edge_id"], work.node, _planned(work, seq))
 
 
 def _weigh(work: _Work, said: Passages, tenant: str) -> list[Testimony]:
