@@ -17,11 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphrag_provenance.errors import InputError, ProvenanceError, StoreError, StoreUnavailableError
+from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_entities, write_sources
 from graphrag_provenance.ingest.candidates import Candidate, Reading, candidate, rejected, sift, to_edge, to_source
 from graphrag_provenance.ingest.quoting import QuoteCheck, QuoteMode
 from graphrag_provenance.ingest.rejecting import RejectFile
+from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
 from graphrag_provenance.ingest.validate import LINE_CODES, parse_line, surely_edge, surely_no_edge
 from graphrag_provenance.model.identifiers import ID_RULE
@@ -185,34 +186,25 @@ def ingest(
         load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
                      View(seq=run.seq, completes=run.completes, virgin=not run.before.get("head_seq")), rejects,
                      progress or (lambda _: None))
-        try:
-            with rejects:
-                _run(load)
-                for source, known in zip(sources, hashes, strict=True):
-                    if content_hash(source) != known:
-                        raise InputError(f"{source.name} changed while it was loaded.",
-                                         hint="What was committed stays; load it again, as a new run.")
-        except KeyboardInterrupt:
-            run.end("interrupted", _counts(load))
-            raise
-        except BaseException as error:
-            _seal_failed(run, load, error)
-            raise
+        with sealing(database, run, lambda: _counts(load)), _resumable(run), rejects:
+            _run(load)
+            for source, known in zip(sources, hashes, strict=True):
+                if content_hash(source) != known:
+                    raise InputError(f"{source.name} changed while it was loaded.",
+                                     hint="What was committed stays; load it again, as a new run.")
         record = run.end("finished", _counts(load))
         return _summary(load, record, started)
 
 
-def _seal_failed(run: runs.Run, load: _Load, error: BaseException) -> None:
-    """Seal a failed run if the store still answers; otherwise the next writer seals it when the lease is over."""
-    if isinstance(error, StoreError) and "--resume" not in (error.hint or ""):
-        error.hint = f"{error.hint or ''} What was committed stays; complete it with --resume {run.seq}.".lstrip()
-    run.stop_heartbeat()
+@contextmanager
+def _resumable(run: runs.Run) -> Iterator[None]:
+    """A store that fails leaves a load that can be completed; the error says how."""
     try:
-        if isinstance(error, StoreUnavailableError):
-            load.database.verify()  # at once, without the patience of a write
-        run.end("failed", _counts(load))
-    except ProvenanceError as second:
-        error.add_note(f"the run could not be sealed: {second.message}")
+        yield
+    except StoreError as error:
+        if "--resume" not in (error.hint or ""):
+            error.hint = f"{error.hint or ''} What was committed stays; complete it with --resume {run.seq}.".lstrip()
+        raise
 
 
 def _run(load: _Load) -> None:

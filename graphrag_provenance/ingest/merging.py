@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_provenance.errors import InputError, ProvenanceError, StoreUnavailableError
+from graphrag_provenance.errors import InputError
+from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.edges import Node
 from graphrag_provenance.rules.opening import Effect, effect
@@ -117,10 +118,6 @@ def _said(node: Node) -> dict[str, Any]:
             "reasons": list(node["reasons"])}
 
 
-class _OnlyLooking(Exception):
-    """Ends the transaction of a dry run without a trace."""
-
-
 def merge_entities(database: Database, options: MergeOptions, *, notify: Callable[[str], None] | None = None) -> MergeSummary:
     """Merge one entity into another of the same type and tenant. Raises InputError for two that cannot be merged, NotFoundError for
     one that does not exist; then nothing is changed."""
@@ -167,16 +164,9 @@ def _tell(summary: MergeSummary, done: Merged, order: PolicyLattice) -> None:
 
 
 def _look(database: Database, state: Mapping[str, Any], order: PolicyLattice, asked: Asked, summary: MergeSummary) -> None:
-    options, found = summary.options, list[Merged]()
-
-    def work(tx: Transaction) -> None:
-        found[:] = [_apply(tx, state["head_seq"] + 1, order, asked, options)[0]]
-        raise _OnlyLooking
-
-    try:
-        database.write(work)
-    except _OnlyLooking:
-        _tell(summary, found[0], order)
+    options = summary.options
+    done, _ = database.rehearse(lambda tx: _apply(tx, state["head_seq"] + 1, order, asked, options))
+    _tell(summary, done, order)
     summary.run = {"status": "dry-run", "actor": options.actor, "trace_id": options.trace_id, "graph_hash": state.get("graph_hash")}
 
 
@@ -191,23 +181,8 @@ def _run(database: Database, order: PolicyLattice, asked: Asked, summary: MergeS
         run.account(tx, change)
         return done
 
-    try:
+    with sealing(database, run):
         done, writes = uninterrupted(lambda: database.write(work, metadata=run.metadata))
         _tell(summary, done, run.policies)
         summary.writes = {"nodes": writes.nodes, "relationships": writes.relationships, "properties": writes.properties}
-    except KeyboardInterrupt:
-        run.end("interrupted", {})
-        raise
-    except BaseException as error:
-        _seal_failed(database, run, error)
-        raise
     summary.run = run.end("finished", summary.counted())
-
-
-def _seal_failed(database: Database, run: runs.Run, error: BaseException) -> None:
-    try:
-        if isinstance(error, StoreUnavailableError):
-            database.verify()  # at once, without the patience of a write
-        run.end("failed", {})
-    except ProvenanceError as second:
-        error.add_note(f"the run could not be sealed: {second.message}")

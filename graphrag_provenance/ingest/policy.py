@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_provenance.errors import ProvenanceError, StoreError, StoreUnavailableError
+from graphrag_provenance.errors import StoreError
 from graphrag_provenance.ingest.batches import reevaluate_edges
+from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.rules.edges import Node
 from graphrag_provenance.rules.opening import Effect, effect
 from graphrag_provenance.rules.policies import PolicyLattice
@@ -140,14 +141,12 @@ def apply_policies(
         run = runs.begin(database, start, policies=new, lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds,
                          notify=notify or (lambda _: None), new_order=True)
         summary = _summary(run.before, new, options)
-        try:
-            _decide(database, run, summary, options, tell)
-        except KeyboardInterrupt:
-            run.end("interrupted", _counts(summary))
-            raise
-        except BaseException as error:
-            _seal_failed(database, run, summary, error)
-            raise
+        with sealing(database, run, lambda: _counts(summary)):
+            try:
+                _decide(database, run, summary, options, tell)
+            except StoreError as error:
+                error.hint = f"{error.hint or ''} The change of the order is unfinished; apply it again.".lstrip()
+                raise
         summary.run = run.end("finished", _counts(summary))
     summary.seconds = time.monotonic() - started
     return summary
@@ -191,14 +190,3 @@ def _pages(database: Database, size: int) -> Iterator[list[Key]]:
 
 def _counts(summary: PolicySummary) -> dict[str, Any]:
     return {**{one.value: summary.counts[one] for one in Effect}, **summary.outcome.as_json()}
-
-
-def _seal_failed(database: Database, run: runs.Run, summary: PolicySummary, error: BaseException) -> None:
-    if isinstance(error, StoreError):
-        error.hint = f"{error.hint or ''} The change of the order is unfinished; apply it again.".lstrip()
-    try:
-        if isinstance(error, StoreUnavailableError):
-            database.verify()  # at once, without the patience of a write
-        run.end("failed", _counts(summary))
-    except ProvenanceError as second:
-        error.add_note(f"the run could not be sealed: {second.message}")

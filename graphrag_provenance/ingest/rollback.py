@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_provenance.errors import InputError, ProvenanceError, StoreError, StoreUnavailableError
+from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.ingest.policy import EdgeChange
+from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.opening import Effect, effect
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
@@ -66,10 +67,6 @@ class RollbackSummary:
             "texts_purged": self.texts_purged,
             "records": dict(self.restored.records), "evidence": {"ended": self.restored.ended, "begun": self.restored.begun},
             "run": {name: self.run.get(name) for name in kept}, "writes": self.writes, "seconds": round(self.seconds, 3)}
-
-
-class _OnlyLooking(Exception):
-    """Ends the transaction of a dry run without a trace."""
 
 
 def rollback(
@@ -136,16 +133,8 @@ def _tell(summary: RollbackSummary, done: Restored, old: PolicyLattice, new: Pol
 
 def _look(database: Database, state: Mapping[str, Any], target: Mapping[str, Any], order: PolicyLattice, summary: RollbackSummary,
           options: RollbackOptions) -> None:
-    found: list[Restored] = []
-
-    def work(tx: Transaction) -> None:
-        found[:] = [_settle(tx, state, state["head_seq"] + 1, target, dry=True)[0]]
-        raise _OnlyLooking
-
-    try:
-        database.write(work)
-    except _OnlyLooking:
-        _tell(summary, found[0], runs.stored_policies(state) or order, order, options.listed)
+    done, _ = database.rehearse(lambda tx: _settle(tx, state, state["head_seq"] + 1, target, dry=True))
+    _tell(summary, done, runs.stored_policies(state) or order, order, options.listed)
 
 
 def _run(database: Database, target: Mapping[str, Any], order: PolicyLattice, summary: RollbackSummary,
@@ -163,25 +152,10 @@ def _run(database: Database, target: Mapping[str, Any], order: PolicyLattice, su
         run.account(tx, change)
         return done
 
-    try:
+    with sealing(database, run):
         done, writes = uninterrupted(lambda: database.write(work, metadata=run.metadata))
         run.adopted(order)
         _tell(summary, done, stands, order, options.listed)
         summary.writes = {"nodes": writes.nodes, "relationships": writes.relationships, "properties": writes.properties}
-    except KeyboardInterrupt:
-        run.end("interrupted", {})
-        raise
-    except BaseException as error:
-        _seal_failed(database, run, error)
-        raise
     counts = {"to": target["seq"], "records": done.records, "evidence": {"ended": done.ended, "begun": done.begun}}
     summary.run = run.end("finished", counts)
-
-
-def _seal_failed(database: Database, run: runs.Run, error: BaseException) -> None:
-    try:
-        if isinstance(error, StoreUnavailableError):
-            database.verify()  # at once, without the patience of a write
-        run.end("failed", {})
-    except ProvenanceError as second:
-        error.add_note(f"the run could not be sealed: {second.message}")

@@ -68,6 +68,14 @@ class Writes:
         return self.nodes + self.relationships + self.properties
 
 
+class _Rehearsed(Exception):
+    """Takes a transaction back, and carries what it found."""
+
+    def __init__(self, found: Any) -> None:
+        super().__init__()
+        self.found = found
+
+
 class Transaction:
     """One open transaction; counts what it wrote."""
 
@@ -181,6 +189,18 @@ class Database:
         with errors(self.connection.uri), self._session(Access.WRITE) as session:
             result: tuple[T, Writes] = session.execute_write(unit)
             return result
+
+    def rehearse(self, work: Callable[[Transaction], T]) -> T:
+        """What `work` returns, in a transaction of a writer that is always taken back: a dry run of what must be one transaction."""
+        def attempt(tx: Transaction) -> None:
+            raise _Rehearsed(work(tx))
+
+        try:
+            self.write(attempt)
+        except _Rehearsed as done:
+            found: T = done.found
+            return found
+        raise AssertionError("a rehearsal is never committed")
 
     def schema(self, text: str) -> list[Row]:
         """Send one schema statement (auto-commit); only `store.migrations` calls it."""
