@@ -68,13 +68,18 @@ Group = list[tuple[int, Ask]]
 
 def _groups(asked: dict[int, Ask]) -> Iterable[Group]:
     """Asks that one statement can carry."""
-    groups: dict[tuple[str, Visibility | None], list[Group]] = {}
+    groups: list[Group] = []
+    last: dict[tuple[str, Visibility | None], tuple[Group, int]] = {}  # of each kind: the group that is filling up, its questions
     for number, ask in asked.items():
-        parts = groups.setdefault((ask.query.text, ask.view), [[]])
-        if parts[-1] and sum(len(one.questions) for _, one in parts[-1]) + len(ask.questions) > _MOST_AT_ONCE:
-            parts.append([])
-        parts[-1].append((number, ask))
-    return [part for parts in groups.values() for part in parts]
+        kind = (ask.query.text, ask.view)
+        group, carried = last.get(kind, ([], 0))
+        if carried + len(ask.questions) > _MOST_AT_ONCE and group:
+            group, carried = [], 0
+        if not group:
+            groups.append(group)
+        group.append((number, ask))
+        last[kind] = (group, carried + len(ask.questions))
+    return groups
 
 
 def _read(database: Database, group: Group) -> Iterable[tuple[int, list[Row] | StoreTimeoutError]]:
