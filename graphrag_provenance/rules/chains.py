@@ -19,12 +19,20 @@ from enum import StrEnum
 from typing import Any
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.model.identifiers import is_name, normalise_entity_id, relationship_type
+from graphrag_provenance.model.identifiers import is_name, normalise_entity_id, parse_address, relationship_type
 from graphrag_provenance.model.records import Polarity
 from graphrag_provenance.rules.heads import is_current
 
 LONGEST = 8
 Address = tuple[str, str]
+
+
+def address(text: str) -> Address:
+    """`Type:id` as (type, id). Raises InputError that says how to write it."""
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise InputError(f"{error}.") from None
 
 
 class Reason(StrEnum):
