@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from graphrag_provenance.model.reports import RetrievalReport as RetrievalReport
     from graphrag_provenance.rules.answers import Trace as Trace
     from graphrag_provenance.rules.chains import Question as Question
+    from graphrag_provenance.rules.context import Citation as Citation
+    from graphrag_provenance.rules.context import Context as Context
     from graphrag_provenance.rules.ledger import Ledger as Ledger
     from graphrag_provenance.store.gate import Judgement as Judgement
 
@@ -40,10 +42,10 @@ except PackageNotFoundError:
     __version__ = "0+unknown"
 
 _HOME = {
-    "AccessSource": "access.interface", "AnswerReport": "model.reports", "AsyncStore": "api.threads", "FileSource": "access.file_source",
-    "Judgement": "store.gate", "Ledger": "rules.ledger", "Question": "rules.chains", "Reader": "model.readers",
-    "RetrievalReport": "model.reports", "Role": "model.readers", "Store": "api.store", "Summary": "ingest.loading",
-    "Trace": "rules.answers",
+    "AccessSource": "access.interface", "AnswerReport": "model.reports", "AsyncStore": "api.threads",
+    "Citation": "rules.context", "Context": "rules.context", "FileSource": "access.file_source", "Judgement": "store.gate",
+    "Ledger": "rules.ledger", "Question": "rules.chains", "Reader": "model.readers", "RetrievalReport": "model.reports",
+    "Role": "model.readers", "Store": "api.store", "Summary": "ingest.loading", "Trace": "rules.answers",
     **dict.fromkeys((
         "AccessDeniedError", "ConfigurationError", "InputError", "MissingExtraError", "NotFoundError", "ProvenanceError",
         "SchemaVersionError", "ServerError", "StoreConflictError", "StoreError", "StoreTimeoutError", "StoreUnavailableError"), "errors"),
@@ -51,10 +53,10 @@ _HOME = {
 """Public name → the module it lives in."""
 
 __all__ = [
-    "AccessDeniedError", "AccessSource", "AnswerReport", "AsyncStore", "ConfigurationError", "FileSource", "InputError", "Judgement",
-    "Ledger", "MissingExtraError", "NotFoundError", "ProvenanceError", "Question", "Reader", "RetrievalReport", "Role",
-    "SchemaVersionError", "ServerError", "Store", "StoreConflictError", "StoreError", "StoreTimeoutError", "StoreUnavailableError",
-    "Summary", "Trace", "__version__",
+    "AccessDeniedError", "AccessSource", "AnswerReport", "AsyncStore", "Citation", "ConfigurationError", "Context", "FileSource",
+    "InputError", "Judgement", "Ledger", "MissingExtraError", "NotFoundError", "ProvenanceError", "Question", "Reader",
+    "RetrievalReport", "Role", "SchemaVersionError", "ServerError", "Store", "StoreConflictError", "StoreError", "StoreTimeoutError",
+    "StoreUnavailableError", "Summary", "Trace", "__version__",
 ]  # fmt: skip
 
 

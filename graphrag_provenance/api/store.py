@@ -38,6 +38,7 @@ from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.reports import AnswerReport, RetrievalReport
 from graphrag_provenance.rules.answers import Audience, Json, Trace
 from graphrag_provenance.rules.chains import Address, Question, address
+from graphrag_provenance.rules.context import Context, CountTokens, build_context, estimated_tokens
 from graphrag_provenance.rules.invariants import Report
 from graphrag_provenance.rules.ledger import Ledger, to_ledger
 from graphrag_provenance.rules.relations import Relation
@@ -48,6 +49,7 @@ from graphrag_provenance.store.gate import Judgement
 from graphrag_provenance.store.gate import gate as judged
 from graphrag_provenance.store.readers import require_reader, require_role
 from graphrag_provenance.store.recording import RecordingOptions
+from graphrag_provenance.store.surroundings import Wanted, gather
 from graphrag_provenance.store.traces import traces as traced
 from graphrag_provenance.store.verification import verify as verified
 
@@ -139,6 +141,24 @@ class Store:
         if as_of is not None:
             return traces_as_of(store, questions, reader, as_of, access=self._access, audience=audience)
         return traced(store, questions, reader, access=self._access, audience=audience, relations=self._relations)
+
+    def context(
+        self, question: str | None = None, *, reader: Reader, entities: Sequence[Entity] = (),
+        claims: Sequence[tuple[Entity, Entity]] = (), budget: int = 2_000, count_tokens: CountTokens = estimated_tokens, hops: int = 1,
+        max_hops: int | None = None, environment: str | None = None, region: str | None = None, at: Instant | None = None,
+        require_current: bool = True, most_sources: int = 3,
+    ) -> Context:
+        """What a model may see to answer a question: relations with their evidence, in at most `budget` tokens, with `[n]` citations.
+
+        Told are, in this order: the chains of `claims`; chains between the entities that `question` names or `entities` lists, if they
+        are 2 to 5; edges around these, nearest first, then most certain, up to `hops` (0 to 3) away. What does not fit is counted. A name
+        that stands for no single entity is `unresolved`; none is chosen. `count_tokens` counts a text (default: three bytes a token).
+        """
+        wanted = Wanted(
+            question, tuple(map(_entity, entities)), tuple((_entity(source), _entity(target)) for source, target in claims), hops,
+            max_hops or self._settings.max_hops, environment, region, _instant(at), require_current)
+        gathered = gather(self._reading(reader), reader, wanted, access=self._access)
+        return build_context(gathered, budget=budget, count_tokens=count_tokens, most_sources=most_sources)
 
     def gate(self, ledger: Ledger | Mapping[str, Any], *, reader: Reader, audience: Audience = "reader") -> Judgement:
         """Whether the evidence of an answer is complete. `ledger`: its sentences and what each rests on (docs/gate.schema.json)."""

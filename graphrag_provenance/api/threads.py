@@ -87,6 +87,7 @@ class AsyncStore:
 
     trace = _in_thread(Store.trace)
     traces = _in_thread(Store.traces)
+    context = _in_thread(Store.context)
     gate = _in_thread(Store.gate)
     record_answer = _in_thread(Store.record_answer)
     answer = _in_thread(Store.answer)

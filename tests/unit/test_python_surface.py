@@ -28,10 +28,10 @@ DRIVERS_ERRORS = sorted(
 
 def test_the_public_names_are_these() -> None:
     assert graphrag_provenance.__all__ == [
-        "AccessDeniedError", "AccessSource", "AnswerReport", "AsyncStore", "ConfigurationError", "FileSource", "InputError", "Judgement",
-        "Ledger", "MissingExtraError", "NotFoundError", "ProvenanceError", "Question", "Reader", "RetrievalReport", "Role",
-        "SchemaVersionError", "ServerError", "Store", "StoreConflictError", "StoreError", "StoreTimeoutError", "StoreUnavailableError",
-        "Summary", "Trace", "__version__",
+        "AccessDeniedError", "AccessSource", "AnswerReport", "AsyncStore", "Citation", "ConfigurationError", "Context", "FileSource",
+        "InputError", "Judgement", "Ledger", "MissingExtraError", "NotFoundError", "ProvenanceError", "Question", "Reader",
+        "RetrievalReport", "Role", "SchemaVersionError", "ServerError", "Store", "StoreConflictError", "StoreError", "StoreTimeoutError",
+        "StoreUnavailableError", "Summary", "Trace", "__version__",
     ]  # fmt: skip
 
 
