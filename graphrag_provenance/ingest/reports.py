@@ -5,9 +5,11 @@ Owns: reading them. A file is taken whole or not at all: the first thing wrong i
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jiter
 from pydantic import ValidationError
@@ -36,6 +38,17 @@ def read_reports(path: Path, model: type[T]) -> list[T]:
     if not found:
         raise InputError(f"{name} holds nothing.", hint="Write one JSON object, or one a line.")
     return found
+
+
+def to_report(value: Mapping[str, Any] | T, model: type[T]) -> T:
+    """A report that a program made itself: one of the model, or the same as a map. Raises InputError for anything else."""
+    if isinstance(value, model):
+        return value
+    name = f"The {model.__name__.removesuffix('Report').lower()}"
+    try:
+        return _parse(json.dumps(value).encode(), model, name)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name} is no JSON: {error}.", hint=f"Pass a {model.__name__}, or a map of its fields.") from None
 
 
 def _bytes(path: Path) -> bytes:

@@ -6,6 +6,7 @@ reader may see (clearances closed downwards, live grants) is decided by `rules` 
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,13 +27,13 @@ class Role(StrEnum):
 class Reader:
     """Principal, tenant, cleared policies (each covers every policy below it) and roles.
 
-    Raises AccessDeniedError for a blank principal or tenant. An empty clearance is legal and sees nothing.
+    Both sets are kept frozen. Raises AccessDeniedError for a blank principal or tenant. An empty clearance is legal and sees nothing.
     """
 
     principal: str
     tenant: str
-    clearances: frozenset[str]
-    roles: frozenset[Role] = frozenset({Role.READER})
+    clearances: Set[str]
+    roles: Set[Role] = frozenset({Role.READER})
 
     def __post_init__(self) -> None:
         if not isinstance(self.principal, str) or not self.principal.strip():

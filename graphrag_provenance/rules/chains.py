@@ -19,12 +19,20 @@ from enum import StrEnum
 from typing import Any
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.model.identifiers import is_name, normalise_entity_id, relationship_type
+from graphrag_provenance.model.identifiers import is_name, normalise_entity_id, parse_address, relationship_type
 from graphrag_provenance.model.records import Polarity
 from graphrag_provenance.rules.heads import is_current
 
 LONGEST = 8
 Address = tuple[str, str]
+
+
+def address(text: str) -> Address:
+    """`Type:id` as (type, id). Raises InputError that says how to write it."""
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise InputError(f"{error}.") from None
 
 
 class Reason(StrEnum):
@@ -234,7 +242,12 @@ def hop_holds(
     """Whether one hop, walked as it stands, may be part of a chain at that place: what `failures` asks of each hop alone."""
     return (
         _relation_fits(step, question, hop) and (step.forward or not question.directed)
-        and hop_visible(step, tenant, allowed, granted) and not [*_unmet(step, asked, unproved=False)])
+        and hop_stands(step, asked, tenant, allowed, granted))
+
+
+def hop_stands(step: Step, asked: Conditions, tenant: str, allowed: frozenset[str], granted: frozenset[str]) -> bool:
+    """Whether one edge, whatever chain it is part of, is visible to a reader and meets the conditions."""
+    return hop_visible(step, tenant, allowed, granted) and not [*_unmet(step, asked, unproved=False)]
 
 
 def hop_visible(step: Step, tenant: str, allowed: frozenset[str], granted: frozenset[str]) -> bool:

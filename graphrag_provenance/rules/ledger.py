@@ -112,6 +112,11 @@ def parse_ledger(text: str, source: str) -> Ledger:
         raise InputError(f"{source} is not valid TOML: {error}.") from None
     except ValueError as error:
         raise InputError(f"{source} is not valid JSON: {error}.") from None
+    return to_ledger(raw, source)
+
+
+def to_ledger(raw: Any, source: str = "The ledger") -> Ledger:
+    """The ledger that a map says, or a ledger itself. Raises InputError with the place in it."""
     try:
         ledger = Ledger.model_validate(raw)
     except ValidationError as error:

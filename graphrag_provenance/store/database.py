@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import neo4j
+import neo4j.exceptions
 import neo4j.time
 from neo4j import GraphDatabase, NotificationMinimumSeverity
 from neo4j.exceptions import (
@@ -21,6 +24,7 @@ from neo4j.exceptions import (
     ConstraintError,
     DatabaseError,
     DriverError,
+    GqlError,
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
@@ -39,6 +43,7 @@ from graphrag_provenance.errors import (
 from graphrag_provenance.queries import Access, Query, query
 
 T = TypeVar("T")
+_SCHEMES = frozenset(f"{name}{tls}" for name in ("neo4j", "bolt") for tls in ("", "+s", "+ssc"))
 Row = dict[str, Any]
 
 
@@ -108,6 +113,7 @@ class Database:
         self.connection = connection
         self._read_timeout = read_timeout
         self._write_timeout = write_timeout
+        _check_address(connection.uri)
         with errors(connection.uri):
             self._driver = GraphDatabase.driver(
                 connection.uri,
@@ -126,8 +132,15 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close every connection."""
-        self._driver.close()
+        """Close every connection; those of every `patient` one too."""
+        with errors(self.connection.uri):
+            self._driver.close()
+
+    def patient(self, read_timeout: float) -> Database:
+        """The same connections and bookmarks, with another time limit of a read."""
+        other = copy(self)
+        other._read_timeout = read_timeout
+        return other
 
     def verify(self) -> None:
         """Raise StoreUnavailableError unless the server answers and accepts the credentials."""
@@ -295,10 +308,27 @@ def errors(uri: str) -> Iterator[None]:
         raise StoreError(f"The server refused the query: {_first(error)}") from error
     except DatabaseError as error:
         raise StoreUnavailableError(f"The server failed: {_first(error)}", hint="See: gprov db logs.") from error
-    except (Neo4jError, DriverError) as error:
+    except neo4j.exceptions.ConfigurationError as error:
+        raise ConfigurationError(f"The server at {uri} cannot be used like this: {_first(error)}", hint="Check NEO4J_URI.") from error
+    except GqlError as error:
+        if isinstance(error, DriverError) and "closed" in str(error):
+            raise StoreError("The store is closed.", hint="Open it again.") from error
         raise StoreError(f"The store failed: {_first(error)}") from error
 
 
 def _first(error: Exception) -> str:
-    text = getattr(error, "message", None) or str(error)
-    return text.splitlines()[0]
+    """Its words, in one line. Only an error of the server has them as its message; that of the driver's own is a general sentence."""
+    text = (error.message if isinstance(error, Neo4jError) else None) or str(error)
+    return next(iter(text.splitlines()), "") or type(error).__name__
+
+
+def _check_address(uri: str) -> None:
+    """Raise ConfigurationError for what is no address of a server; the driver would tell only when it connects, and in its own way."""
+    try:
+        parts = urlsplit(uri)
+        host, _ = (parts.hostname or "").encode("idna"), parts.port
+    except ValueError:
+        host = b""
+    if uri.partition("://")[0] not in _SCHEMES or not host:
+        raise ConfigurationError(f"'{uri}' is no address of a Neo4j server.",
+                                 hint="Write it as neo4j://HOST:7687 or bolt://HOST:7687; with TLS as neo4j+s:// or bolt+s://.")

@@ -46,8 +46,7 @@ def visibility(database: Database, reader: Reader, granted: Collection[str] = fr
 
     Raises ConfigurationError for a clearance that the store does not know, naming the known ones.
     """
-    if not isinstance(reader, Reader):
-        raise AccessDeniedError("Every read names a reader.", hint="Pass a Reader with principal, tenant and clearances.")
+    require_reader(reader)
     known = None if fresh else _known.get(database)
     if known is None or not all(any(order.knows(name) for order in known[1]) for name in reader.clearances):
         rows = database.read("read.policies")
@@ -94,6 +93,12 @@ def under_one_order(database: Database, reader: Reader, granted: Collection[str]
                 raise failed
             return cast(T, result)
     raise StoreConflictError("The policy order changes while it is read.", hint="Ask again when the policy run has ended.")
+
+
+def require_reader(reader: object) -> None:
+    """Raise AccessDeniedError for anything but a reader: there is no default one."""
+    if not isinstance(reader, Reader):
+        raise AccessDeniedError("Every read names a reader.", hint="Pass a Reader with principal, tenant and clearances.")
 
 
 def require_role(reader: Reader, *roles: Role, action: str) -> None:
