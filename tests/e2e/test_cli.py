@@ -28,7 +28,7 @@ VERBS = [
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
     "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "audit verify", "audit head", "audit export", "path check",
     "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge",
-    "pipeline list", "pipeline check", "pipeline run", "export jsonl",
+    "pipeline list", "pipeline check", "pipeline run", "export jsonl", "export prov", "export openlineage",
 ]  # fmt: skip
 
 
