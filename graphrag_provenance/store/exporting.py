@@ -73,6 +73,14 @@ class Everything:
         for start in range(0, len(keys), _KEYS):
             yield from self._database.read(name, keys=[list(key) for key in keys[start:start + _KEYS]])
 
+    def nodes(self) -> Iterator[Row]:
+        """`id`, `labels`, `properties` of every node of the product, all tenants; applied migrations are left out."""
+        return self._database.stream("export.nodes")
+
+    def relationships(self) -> Iterator[Row]:
+        """`start`, `end`, `type`, `properties` of every relationship between two of them."""
+        return self._database.stream("export.relationships")
+
     def runs(self) -> Iterator[Row]:
         """`node` of each run, in order; runs belong to no tenant."""
         return self._database.stream("verify.runs")

@@ -7,6 +7,7 @@ need an optional package are loaded when they are asked for.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Annotated, TextIO
 import typer
 
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.exports.import_files import export_import_files
 from graphrag_provenance.exports.jsonl import Exported, export_jsonl, policy_file
 from graphrag_provenance.interfaces.cli.context import open_database, reader_for, say, settings_for
 from graphrag_provenance.interfaces.cli.options import Clearance, Home, Principal, ReaderFile, RoleOption, Tenant, Workspace
@@ -157,6 +159,46 @@ def openlineage(
             out.write(line + "\n")
             count += 1
     say(f"Exported {count:,} events.")
+
+
+@app.command("import-csv")
+def import_csv(
+    folder: Annotated[Path, typer.Argument(help="New folder to write the files in.", metavar="DIR")],
+    tenant: Tenant = None,
+    clearance: Clearance = None,
+    principal: Principal = None,
+    role: RoleOption = None,
+    reader: ReaderFile = None,
+    home: Home = None,
+    workspace: Workspace = None,
+) -> None:
+    """Write the whole store, history and every tenant included, as files for neo4j-admin database import. Needs --role operator.
+
+    gprov db import DIR makes a local store of them; import.args holds the options for another server.
+    """
+    settings = settings_for(home, workspace)
+    who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    with open_database(settings, migrate=False) as database, _folder(folder) as made, \
+            export_everything(database, who, all_tenants=True) as everything:
+        files = export_import_files(everything, made)
+    say(f"Exported {', '.join(f'{count:,} {file}' for file, count in sorted(files.counts.items())) or 'nothing'}.")
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """A new folder that appears under its name when all of it is written."""
+    if path.exists():
+        raise InputError(f"{path} exists already.", hint="Name a new folder.")
+    try:
+        made = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
+        try:
+            yield made
+            made.rename(path)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 @contextmanager
