@@ -80,6 +80,14 @@ def restore(server: LocalServer, source: Path) -> None:
         admin(server, ["database", "load", DATABASE, "--from-stdin", "--overwrite-destination=true"], stdin=dump)
 
 
+def import_files(server: LocalServer, options: Sequence[str]) -> None:
+    """Replaces the database by what `database import full` makes of files. A running server is stopped for it.
+
+    Raises ServerError with the tool's last words if it fails; the database is then as before."""
+    with _paused(server), _set_aside(server), tempfile.TemporaryDirectory(prefix="gprov-import-") as report:
+        admin(server, ["database", "import", "full", DATABASE, "--overwrite-destination=true", f"--report-file={report}/report", *options])
+
+
 @contextmanager
 def _paused(server: LocalServer) -> Iterator[None]:
     before = server.status()
@@ -129,7 +137,7 @@ def _run(
         umask=0o077, check=False,
     )
     if done.returncode:
-        words = (done.stderr + (done.stdout or b"")).decode("utf-8", "replace").strip().splitlines()
+        words = ((done.stdout or b"") + done.stderr).decode("utf-8", "replace").strip().splitlines()
         said = "\n".join([line for line in words if not line.startswith("WARNING:")][-12:]) or "(nothing)"
         raise ServerError(f"neo4j-admin {' '.join(arguments[:2])} failed ({done.returncode}). It said:\n{said}")
     return done

@@ -215,6 +215,11 @@ class Database:
             return found
         raise AssertionError("a rehearsal is never committed")
 
+    def in_batches(self, name: str, /, **params: Any) -> None:
+        """Run a stored write statement that commits batch by batch itself; it must be one that can be run again."""
+        with errors(self.connection.uri), self._session(Access.WRITE) as session:
+            session.run(_text(query(name)), params).consume()
+
     def schema(self, text: str) -> list[Row]:
         """Send one schema statement (auto-commit); only `store.migrations` calls it."""
         with errors(self.connection.uri), self._session(Access.SCHEMA) as session:

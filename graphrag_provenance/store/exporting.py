@@ -5,7 +5,7 @@ Owns: that only an operator reads it, and that all of it belongs to one state of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,10 @@ from graphrag_provenance.store.orders import require_settled, stored_policies
 from graphrag_provenance.store.readers import require_role
 from graphrag_provenance.store.runs import store_state
 
+Key = tuple[str, str]
+_KEYS = 1_000
+"""Keys a look-up."""
+
 
 class Everything:
     """The content of the store, kind by kind, as it stands in the graph."""
@@ -24,6 +28,8 @@ class Everything:
     def __init__(self, database: Database, tenant: str, everything: bool, state: Row) -> None:
         self._database = database
         self._params: dict[str, Any] = {"tenant": tenant, "everything": everything}
+        self.all_tenants = everything
+        """Whether it is the content of every tenant."""
         self.order: PolicyLattice | None = stored_policies(state)
         """The order of policies that the store applies."""
         self.graph_hash: str | None = state.get("graph_hash")
@@ -48,6 +54,36 @@ class Everything:
     def edges(self) -> Iterator[Row]:
         """`node`, `evidence` of each edge; evidence that counts, and that would count again."""
         return self._database.stream("export.edges", **self._params)
+
+    def edge_history(self, edge_id: str | None = None) -> Iterator[Row]:
+        """`node`, `evidence` of each edge, or of one of the reader's tenant; evidence that ended, too."""
+        if edge_id is None:
+            return self._database.stream("export.edge_history", **self._params)
+        return self._database.stream("export.one_edge_history", tenant=self._params["tenant"], edge_id=edge_id)
+
+    def revisions_of(self, keys: Sequence[Key]) -> Iterator[Row]:
+        """`node` of the revisions with these keys (tenant, doc), as far as there are any."""
+        return self._of("source.revisions", keys)
+
+    def documents_of(self, keys: Sequence[Key]) -> Iterator[Row]:
+        """`node` of the documents with these keys (tenant, doc_id), as far as there are any."""
+        return self._of("source.documents", keys)
+
+    def _of(self, name: str, keys: Sequence[Key]) -> Iterator[Row]:
+        for start in range(0, len(keys), _KEYS):
+            yield from self._database.read(name, keys=[list(key) for key in keys[start:start + _KEYS]])
+
+    def nodes(self) -> Iterator[Row]:
+        """`id`, `labels`, `properties` of every node of the product, all tenants; applied migrations are left out."""
+        return self._database.stream("export.nodes")
+
+    def relationships(self) -> Iterator[Row]:
+        """`start`, `end`, `type`, `properties` of every relationship between two of them."""
+        return self._database.stream("export.relationships")
+
+    def runs(self) -> Iterator[Row]:
+        """`node` of each run, in order; runs belong to no tenant."""
+        return self._database.stream("verify.runs")
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class _Place(NamedTuple):
 _COMMANDS = {
     "demo": _Place("demo", "demo", "The main job on shipped data: claim, path, evidence."),
     "init": _Place("workspace", "init", "Write a workspace: settings, policies, an example."),
-    "db": _Place("db", "app", "The local Neo4j: start, stop, status, logs, backup, restore."),
+    "db": _Place("db", "app", "The local Neo4j: start, stop, status, logs, backup, restore, import."),
     "schema": _Place("schema", "app", "The store's schema: apply, status."),
     "ingest": _Place("loading", "ingest", "Load standard records into the store."),
     "pipeline": _Place("pipelines", "app", "Pipelines of the operator's room: list, check, run."),
@@ -58,7 +58,7 @@ _COMMANDS = {
     "audit": _Place("auditing", "app", "Tamper evidence: verify, head, export."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
-    "export": _Place("exporting", "app", "Exports: jsonl."),
+    "export": _Place("exporting", "app", "Exports: jsonl, prov, openlineage, import-csv."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
     "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),
 }

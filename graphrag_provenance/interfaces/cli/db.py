@@ -15,13 +15,15 @@ from typing import Annotated
 import typer
 
 from graphrag_provenance.config import load_settings
+from graphrag_provenance.exports.import_files import import_arguments, read_manifest
 from graphrag_provenance.server.admin import backup as write_backup
+from graphrag_provenance.server.admin import import_files
 from graphrag_provenance.server.admin import restore as load_backup
 from graphrag_provenance.server.fetch import Progress
 from graphrag_provenance.server.local import LocalServer, ServerStatus
 from graphrag_provenance.server.progress import shown_progress
 
-app = typer.Typer(no_args_is_help=True, help="The local Neo4j: start, stop, status, logs, backup, restore.")
+app = typer.Typer(no_args_is_help=True, help="The local Neo4j: start, stop, status, logs, backup, restore, import.")
 
 
 class _Format(StrEnum):
@@ -113,6 +115,32 @@ def restore(
     with shown_progress("Neo4j") as progress:
         load_backup(_server(home, neo4j_version, progress=progress), file)
     _say("Restored.")
+
+
+@app.command("import")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="Folder that `gprov export import-csv` wrote.", metavar="DIR")],
+    finish: Annotated[
+        bool,
+        typer.Option("--finish", help="The files are imported already, in the store of NEO4J_URI or here: only finish and compare."),
+    ] = False,
+    home: _Home = None,
+    neo4j_version: _Version = None,
+) -> None:
+    """Replace the database by what import files hold, apply the schema, and compare the graph hash.
+
+    A running server is stopped for it; if the import fails, the database is as before. On another server, import the files there with
+    the options in import.args, then run this with --finish.
+    """
+    from graphrag_provenance.interfaces.cli.importing import finish_store  # noqa: PLC0415 - loads the driver
+
+    manifest = read_manifest(folder)
+    if not finish:
+        with shown_progress("Neo4j") as progress:
+            import_files(_server(home, neo4j_version, progress=progress), import_arguments(folder.absolute()))
+        _say(f"Imported {sum(manifest['rows'].values()):,} rows.")
+    finish_store(load_settings(home=home, neo4j_version=neo4j_version), manifest["graph_hash"], local=not finish)
+    _say(f"The store is that of the files. Graph hash: {manifest['graph_hash']}")
 
 
 def _server(home: Path | None, version: str | None, progress: Progress | None = None) -> LocalServer:
