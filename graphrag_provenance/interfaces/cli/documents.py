@@ -11,10 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from graphrag_provenance.interfaces.cli.candidate import asked
 from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
 from graphrag_provenance.interfaces.cli.deleting import delete, purge
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Candidate,
     Clearance,
     Format,
     FormatOption,
@@ -75,6 +77,7 @@ def diff(
     role: RoleOption = None,
     reader: ReaderFile = None,
     access_file: AccessFile = None,
+    candidate: Candidate = False,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
@@ -87,7 +90,7 @@ def diff(
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        found = doc_diff(database, who, before, after, access=access_for(settings, database))
+        found = asked(database, candidate, lambda seen: doc_diff(seen, who, before, after, access=access_for(settings, seen)))
     if format is Format.TABLE:
         _print_diff(found)
     elif format is Format.JSON:
