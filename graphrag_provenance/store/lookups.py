@@ -76,7 +76,7 @@ def edge_list(
     granted: Collection[str] = frozenset(), *, access: AccessSource | None = None,
 ) -> list[Json]:
     """Edges by id, `limit` at a time, those behind `after`. `withheld`: those not published, for auditors and operators."""
-    page = {"after": after or "", "limit": _limit(limit)}
+    page = {"after": after or "", "limit": most_rows(limit)}
     if withheld:
         require_role(reader, Role.AUDITOR, Role.OPERATOR, action="Listing withheld edges")
         rows = database.read("read.edge_withheld", tenant=reader.tenant, **page)
@@ -99,7 +99,7 @@ def entity_find(
 
 
 def _find(database: Database, view: Visibility, text: str, limit: int) -> list[Json]:
-    exact, most = normalise_entity_id(text), _limit(limit)
+    exact, most = normalise_entity_id(text), most_rows(limit)
     if not exact:
         raise InputError("There is nothing to look for.", hint="Write a part of a name, an id or an alias.")
     rows = database.read("read.entity_alias", **view.params(), lookup=exact)
@@ -152,7 +152,7 @@ def run_list(database: Database, reader: Reader | None = None, *, limit: int = 5
     an interface that serves others passes the reader.
     """
     _require_operations(reader)
-    rows = database.read("read.runs", before=_LAST if before is None else before, limit=_limit(limit))
+    rows = database.read("read.runs", before=_LAST if before is None else before, limit=most_rows(limit))
     return [with_outcome(database, run_json(row["run"])) for row in rows]
 
 
@@ -189,7 +189,7 @@ def _edge(
 
 
 def _entity(database: Database, view: Visibility, kind: str, name: str, limit: int) -> list[Row]:
-    return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=_limit(limit))
+    return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=most_rows(limit))
 
 
 def edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
@@ -231,7 +231,7 @@ def _changed_by(database: Database, edge: Mapping[str, Any]) -> Json | None:
     return {**{n: run[n] for n in ("seq", "kind", "pipeline", "version", "actor")}, "at": run.get("finished_at") or run["started_at"]}
 
 
-def _limit(limit: int) -> int:
+def most_rows(limit: int) -> int:
     if not 1 <= limit <= MOST_ROWS:
         raise InputError(f"A page has 1 to {MOST_ROWS:,} rows.", hint=f"Ask with --limit between 1 and {MOST_ROWS}.")
     return limit

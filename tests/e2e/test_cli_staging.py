@@ -21,6 +21,7 @@ environment = "production"
 tenant = "ACME"
 clearance = ["internal"]
 expect_state = "supported"
+expect_edges = ["E:dep:SYS_A->SYS_B"]
 """
 
 
@@ -48,6 +49,9 @@ def test_a_load_is_staged_checked_and_published_or_discarded(gprov: Any, fresh_d
     assert (gprov("trace", *ENDS).exit_code, gprov("trace", *ENDS, "--candidate").exit_code) == (0, 1)
     assert gprov("trace", *ENDS, "--candidate", "--as-of", "1").exit_code == 2
     assert (gprov(*diff).exit_code, parsed(gprov(*diff, "--candidate"))["complete"]) == (1, True)
+    (question,) = parsed(gprov(*diff, "--candidate", "--golden", str(golden)))["golden"]
+    assert (question["id"], question["edge_ids"], question["ok"]) == ("a-rests-on-b", [STANDARD["edge_id"]], False)
+    assert question["differences"][0]["what"] == "state"
     refused = gprov("ingest", two, "--format", "json")
     assert (refused.exit_code, json.loads(refused.stderr.splitlines()[-1])["error"]["code"]) == (3, "store-conflict")
     assert "Run 2 is staged" in refused.stderr
@@ -62,7 +66,17 @@ def test_a_load_is_staged_checked_and_published_or_discarded(gprov: Any, fresh_d
         "finished", "published", "finished", "discarded", "finished"]
     assert parsed(gprov("run", "show", "4", "--format", "json"))["settled"] == 5
     assert gprov("path", "check", str(golden)).exit_code == 1
+    assert "Golden paths over these edges: 1" in gprov(*diff[:-2], "--golden", str(golden)).stdout
     again = gprov("run", "publish", "4")
     assert (again.exit_code, again.stderr.splitlines()[-1]) == (
         2, "Error: Run 4 is not staged: it was published by run 5. No run is: gprov ingest PATH --stage.")
     assert gprov("audit", "verify", *READER, "--role", "auditor").exit_code == 0
+
+
+def test_what_a_pipeline_makes_can_be_staged_too(gprov: Any, fresh_database: object) -> None:
+    assert gprov("init", ".").exit_code == 0
+    staged = parsed(gprov("pipeline", "run", "example", "--stage", "--format", "json"))
+    assert (staged["run"]["status"], staged["edges"]["published"], staged["loss"]["queries"][-1]["accepted"]) == ("staged", 2, 3)
+    body = parsed(gprov("run", "publish", "1", "--format", "json"))
+    assert (body["run"]["pipeline"], body["run"]["graph_hash"]) == ("example", staged["candidate_hash"])
+    assert body["edges"]["published"] == 2

@@ -23,10 +23,12 @@ from graphrag_provenance.ingest.rollback import RollbackOptions, rollback
 from graphrag_provenance.ingest.staging import SettleOptions, ask_candidate, discard, publish, stage
 from graphrag_provenance.model.instants import now
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.model.reports import AnswerReport
 from graphrag_provenance.rules.answers import Audience
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.policies import lattice
 from graphrag_provenance.store import runs
+from graphrag_provenance.store.answers import record_answers
 from graphrag_provenance.store.auditing import audit_verify
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff, doc_show
@@ -199,6 +201,15 @@ def test_a_purge_with_something_to_purge_is_told_too(store: Store) -> None:
     staged(store, edge("System:A", "depends_on", "System:Y", "d2@1#c1"))
     with pytest.raises(StoreConflictError, match=r"^Run 3 is staged"):
         purge_texts(store.database, PurgeOptions(TENANT, now()))
+
+
+def test_answers_are_recorded_while_a_run_is_staged_and_it_is_published_all_the_same(store: Store) -> None:
+    summary = staged(store)
+    report = {"answer_id": "A-1", "trace_id": "a" * 32, "claims": [{"path": ["E1"]}]}
+    assert record_answers(store.database, READER, [AnswerReport.model_validate(report)])["run"]["seq"] == 3
+    assert ask_candidate(store.database, lambda seen: edge_show(seen, READER, "E3"))["evidence"][0]["run"]["seq"] == 2
+    assert publish(store.database, SettleOptions(2)).run["graph_hash"] == summary.candidate_hash
+    assert verify(store.database).ok
 
 
 def test_what_is_refused_is_refused_once_and_stays_out(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,9 @@ from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
-from graphrag_provenance.store.as_of import edge_as_of, traces_as_of
+from graphrag_provenance.store.as_of import edge_as_of, edges_as_of, traces_as_of
 from graphrag_provenance.store.database import Database
-from graphrag_provenance.store.lookups import edge_show
+from graphrag_provenance.store.lookups import edge_list, edge_show
 from graphrag_provenance.store.traces import traces
 from graphrag_provenance.store.verification import verify
 
@@ -265,14 +265,18 @@ def test_what_a_past_run_answers_is_what_it_answered_then(
     model = Model()
     then: dict[int, list[Trace]] = {}
     edges: dict[int, dict[str, Any]] = {}
+    lists: dict[int, Any] = {}
     for number, what in enumerate(["load", *steps]):
         step(store, model, what, known(parts[number % len(parts)]), chance)
         then[max(model.moments)] = traces(store.database, QUESTIONS, EVERYTHING)
         edges[max(model.moments)] = {
             name: edge_show(store.database, EVERYTHING, name) for name in sorted(store.published())[:4]}
+        lists[max(model.moments)] = edge_list(store.database, EVERYTHING)
     for seq, found in edges.items():
         for name, was in found.items():
             assert edge_as_of(store.database, EVERYTHING, name, seq) == was | {"generation": seq}
+    for seq, listed in lists.items():
+        assert edges_as_of(store.database, EVERYTHING, seq) == listed
     for seq, recorded in then.items():
         answers = traces_as_of(store.database, QUESTIONS, EVERYTHING, seq)
         assert told(answers) == told(recorded)
