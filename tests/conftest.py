@@ -40,7 +40,7 @@ Cypher = Callable[..., list[dict[str, Any]]]
 MAY_WIPE = "GPROV_TEST_MAY_WIPE"
 OUR_LABELS = [
     "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Past", "RecordedAnswer", "RecordedRetrieval",
-    "RecordedStep", "Revision", "Run", "Store", "Withheld",
+    "RecordedStep", "Revision", "Run", "Staged", "Store", "Withheld",
 ]
 
 

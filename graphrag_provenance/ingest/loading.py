@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_entities, write_sources
@@ -71,6 +71,8 @@ class IngestOptions:
     trace_id: str | None = None
     dry_run: bool = False
     """Check and count everything, write nothing."""
+    stage: bool = False
+    """Hold the generation back until it is published (`ingest.staging`)."""
     resume: int | None = None
     """A run that was cut off: load the same input again as its completion."""
     workers: int = 2
@@ -105,6 +107,8 @@ class Summary:
     """The policy file given is not the order that the store applies."""
     rejected_by_file: dict[tuple[str, str], int] = field(default_factory=dict)
     """(file, reason code) → how many."""
+    candidate_hash: str | None = None
+    """Of a staged load: the graph hash that publishing it leads to."""
 
     @property
     def findings(self) -> bool:
@@ -120,11 +124,14 @@ class Summary:
             "records": {"read": self.read, "accepted": self.read - total, "rejected": total},
             **self.outcome.as_json(), "rejected_reasons": dict(sorted(self.rejected.items())), "rejects_file": self.rejects_file,
             "policies_differ": self.policies_differ, "seconds": round(self.seconds, 3),
+            **({} if self.candidate_hash is None else {"candidate_hash": self.candidate_hash}),
         }
 
 
 @dataclass
-class _Load:
+class Load:
+    """A load under way."""
+
     database: Database
     options: IngestOptions
     sources: list[Source]
@@ -160,6 +167,37 @@ class _Load:
             self.report(Progress(phase, done, sum(s.size for s in self.sources), self.read, self.rejects.total))
 
 
+class Inputs(NamedTuple):
+    """What a load reads: the hash of each source, and what the run record says of it."""
+
+    hashes: tuple[str, ...]
+    told: tuple[Mapping[str, Any], ...]
+
+
+@contextmanager
+def opened(
+    database: Database, paths: Sequence[Path | Source], options: IngestOptions, kind: str,
+) -> Iterator[tuple[list[Source], Inputs]]:
+    """The sources of a load that will be a run of that kind, checked before anything is begun. Raises InputError."""
+    with open_sources(paths) as sources:
+        if options.rejects is not None and any(options.rejects.absolute() == s.path.absolute() for s in sources):
+            raise InputError(f"The reject file {options.rejects} is an input file.", hint="Name another one with --rejects.")
+        hashes = tuple(content_hash(source) for source in sources)
+        told = tuple(options.made_from) or tuple(
+            {"name": s.name, "bytes": s.size, "sha256": found} for s, found in zip(sources, hashes, strict=True))
+        if options.resume is not None:
+            _check_resumed(database, options.resume, told, kind)
+        yield sources, Inputs(hashes, told)
+
+
+def check_unchanged(sources: Sequence[Source], hashes: Sequence[str]) -> None:
+    """Raises InputError if a source is not what it was when it was hashed."""
+    for source, known in zip(sources, hashes, strict=True):
+        if content_hash(source) != known:
+            raise InputError(f"{source.name} changed while it was loaded.",
+                             hint="What was committed stays; load it again, as a new run.")
+
+
 def ingest(
     database: Database, paths: Sequence[Path | Source], options: IngestOptions, *, progress: Callable[[Progress], None] | None = None,
     notify: Callable[[str], None] | None = None,
@@ -167,33 +205,23 @@ def ingest(
     """Load standard JSONL (`-`: standard input) as one run. Raises InputError for unusable input, StoreError when the
     store fails: what was committed stays, and the same call with `resume` completes it."""
     started = time.monotonic()
-    with open_sources(paths) as sources:
-        if options.rejects is not None and any(options.rejects.absolute() == s.path.absolute() for s in sources):
-            raise InputError(f"The reject file {options.rejects} is an input file.", hint="Name another one with --rejects.")
-        hashes = [content_hash(source) for source in sources]
-        inputs = tuple(options.made_from) or tuple(
-            {"name": s.name, "bytes": s.size, "sha256": found} for s, found in zip(sources, hashes, strict=True))
-        if options.resume is not None:
-            _check_resumed(database, options.resume, inputs)
+    with opened(database, paths, options, "ingest") as (sources, inputs):
         if options.dry_run:
             return _dry_run(database, sources, options, progress, started)
         run = runs.begin(
             database,
-            runs.RunStart("ingest", options.actor, options.pipeline, options.version, options.trace_id, inputs, options.resume),
+            runs.RunStart("ingest", options.actor, options.pipeline, options.version, options.trace_id, inputs.told, options.resume),
             policies=options.policies, lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds,
             notify=notify or (lambda _: None))
         rejects = RejectFile(options.rejects or Path(f"{run.run_id}.rejected.jsonl"))
-        load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
-                     View(seq=run.seq, completes=run.completes, virgin=not run.before.get("head_seq")), rejects,
-                     progress or (lambda _: None))
-        with sealing(database, run, lambda: _counts(load)), _resumable(run), rejects:
-            _run(load)
-            for source, known in zip(sources, hashes, strict=True):
-                if content_hash(source) != known:
-                    raise InputError(f"{source.name} changed while it was loaded.",
-                                     hint="What was committed stays; load it again, as a new run.")
-        record = run.end("finished", _counts(load))
-        return _summary(load, record, started)
+        load = Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
+                    View(seq=run.seq, completes=run.completes, virgin=not run.before.get("head_seq")), rejects,
+                    progress or (lambda _: None))
+        with sealing(database, run, lambda: counts_of(load)), _resumable(run), rejects:
+            carry_out(load)
+            check_unchanged(sources, inputs.hashes)
+        record = run.end("finished", counts_of(load))
+        return summary_of(load, record, started)
 
 
 @contextmanager
@@ -207,7 +235,8 @@ def _resumable(run: runs.Run) -> Iterator[None]:
         raise
 
 
-def _run(load: _Load) -> None:
+def carry_out(load: Load) -> None:
+    """Both passes over the sources."""
     for reject in load.options.unreadable:
         load.read += 1
         load.rejects.write(reject)
@@ -228,7 +257,7 @@ def _patient_collector() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _first_pass(load: _Load) -> None:
+def _first_pass(load: Load) -> None:
     clock = now()
     batch: list[Candidate] = []
     base = 0
@@ -258,7 +287,7 @@ def _first_pass(load: _Load) -> None:
     load.tell("sources", base, last=True)
 
 
-def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> None:
+def _store_sources(load: Load, batch: Sequence[Candidate], clock: datetime) -> None:
     sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     for kind, count in sifted.repeated.items():
@@ -282,7 +311,7 @@ def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> 
         load.take(write_entities(load.database, load.run, load.view, entities))
 
 
-def _second_pass(load: _Load) -> None:
+def _second_pass(load: Load) -> None:
     base = 0
     with EdgeWorkers(lambda batch: _store_edges(load, batch), load.options.workers, load.options.batch_size) as workers:
         for source in load.sources:
@@ -301,7 +330,7 @@ def _second_pass(load: _Load) -> None:
     load.tell("edges", base, last=True)
 
 
-def _edge(load: _Load, line: Line) -> Candidate | None:
+def _edge(load: Load, line: Line) -> Candidate | None:
     """The edge of a line, or None for another kind, or for a broken line of one (the first pass dealt with those)."""
     if surely_no_edge(line):
         return None
@@ -314,7 +343,7 @@ def _edge(load: _Load, line: Line) -> Candidate | None:
         return None
 
 
-def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
+def _store_edges(load: Load, batch: Sequence[Candidate]) -> Outcome:
     sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     unchanged = load.view.leave_edges({key[1:]: changed for key, changed in sifted.again.items()})
@@ -334,23 +363,26 @@ def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
     return outcome
 
 
-def _counts(load: _Load) -> dict[str, Any]:
+def counts_of(load: Load) -> dict[str, Any]:
+    """What the run record says that a load did."""
     return {"records": {"read": load.read, "rejected": load.rejects.total}, **load.outcome.as_json(),
             "rejected_reasons": dict(load.rejects.counts)}
 
 
-def _summary(load: _Load, record: dict[str, Any], started: float) -> Summary:
+def summary_of(load: Load, record: dict[str, Any], started: float) -> Summary:
+    """What a load did, once its run has ended."""
     return Summary(record, load.outcome, load.read, dict(load.rejects.counts), load.rejects.name, time.monotonic() - started,
                    load.options.dry_run, load.run.policies.hash != load.options.policies.hash, dict(load.rejects.by_file))
 
 
-def _check_resumed(database: Database, seq: int, inputs: Sequence[Mapping[str, Any]]) -> None:
+def _check_resumed(database: Database, seq: int, inputs: Sequence[Mapping[str, Any]], kind: str) -> None:
     rows = database.read("run.by_seq", seq=seq)
     if not rows:
         raise InputError(f"There is no run {seq}.", hint="See: gprov run list.")
     earlier = runs.run_json(rows[0]["run"])
-    if earlier["kind"] != "ingest" or earlier["status"] == "finished":
-        raise InputError(f"Run {seq} is not an unfinished load (it is {earlier['kind']}, {earlier['status']}).")
+    if earlier["kind"] != kind or earlier["status"] in ("finished", "staged"):
+        raise InputError(f"Run {seq} is not an unfinished {'load' if kind == 'ingest' else kind} "
+                         f"(it is {earlier['kind']}, {earlier['status']}).")
     if sorted(i["sha256"] for i in earlier["inputs"]) != sorted(i["sha256"] for i in inputs):
         raise InputError(f"The input is not that of run {seq}.", hint="Name the same files with the same content.")
 
@@ -366,9 +398,9 @@ def _dry_run(database: Database, sources: list[Source], options: IngestOptions, 
     seq = int((state or {}).get("head_seq", 0)) + 1
     run = runs.Run(database, seq, "dry-run", options.trace_id or "", {}, order, options.lease_seconds)
     with RejectFile(options.rejects) as rejects:
-        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources),
+        load = Load(database, options, sources, run, Rules(order, options.require_registered_sources),
                      View(seq=seq, dry=True), rejects, progress or (lambda _: None))
-        _run(load)
+        carry_out(load)
     record = {"seq": None, "run_id": None, "trace_id": options.trace_id, "actor": options.actor, "pipeline": options.pipeline,
               "version": options.version, "status": "dry-run", "digest": None, "graph_hash": (state or {}).get("graph_hash")}
-    return _summary(load, record, started)
+    return summary_of(load, record, started)

@@ -19,6 +19,7 @@ from graphrag_provenance.ingest.loading import IngestOptions, Progress, Summary,
 from graphrag_provenance.ingest.losses import LossReport, report
 from graphrag_provenance.ingest.pipelines import Bound
 from graphrag_provenance.ingest.sources import Source, content_hash
+from graphrag_provenance.ingest.staging import stage
 from graphrag_provenance.model.identifiers import canonical_json
 from graphrag_provenance.store.database import Database
 
@@ -37,7 +38,7 @@ def run_pipeline(
             raise InputError("An input changed while it was read.", hint="Nothing was loaded; run the pipeline again.")
         asked = replace(options, pipeline=pipeline.name, version=pipeline.version, made_from=made_from,
                         unreadable=extracted.unreadable)
-        summary = ingest(database, extracted.sources, asked, progress=progress, notify=notify)
+        summary = (stage if asked.stage else ingest)(database, extracted.sources, asked, progress=progress, notify=notify)
         return summary, report(pipeline, extracted, summary, options.max_line_bytes)
 
 

@@ -31,6 +31,8 @@ class RejectFile:
         self._lock = threading.Lock()
         self.counts: Counter[str] = Counter()
         self.by_file: Counter[tuple[str, str]] = Counter()
+        self.places: set[tuple[str, int]] = set()
+        """(file, line) of each."""
 
     @property
     def total(self) -> int:
@@ -58,6 +60,7 @@ class RejectFile:
         with self._lock:
             self.counts[reject.code.value] += 1
             self.by_file[reject.file, reject.code.value] += 1
+            self.places.add((reject.file, reject.line))
             if self._path is None:
                 return
             try:

@@ -1,11 +1,11 @@
 """Golden paths: whether an answer is the one that a file expects, and where it first differs (spec 4, golden paths). Pure.
 
-Owns: the comparison and its words. Leaves to others: the file (`rules.claims`), asking, printing.
+Owns: the comparison and its words, and which questions some edges concern. Leaves to others: the file (`rules.claims`), asking, printing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,17 @@ def differences(expected: GoldenQuestion, answer: Trace) -> tuple[Difference, ..
     elif expected.expect_evidence is not None:
         found += _evidence(expected.expect_evidence, evidence_of(answer))
     return tuple(found)
+
+
+def touched(asked: Iterable[tuple[GoldenQuestion, Trace]], edge_ids: Collection[str]) -> list[Json]:
+    """The questions whose path, expected or found, leads over some of these edges; and whether each is still answered as expected."""
+    told = []
+    for one, answer in asked:
+        over = sorted({*(one.expect_edges or ()), *edges_of(answer)}.intersection(edge_ids))
+        if over:
+            differs = differences(one, answer)
+            told.append({"id": one.id, "edge_ids": over, "ok": not differs, "differences": [d.as_json() for d in differs]})
+    return told
 
 
 def _first(expected: Sequence[object], got: Sequence[object]) -> int:

@@ -57,6 +57,8 @@ class Invariant(StrEnum):
     """5: the store's own record disagrees with its last run, its writer or its sum."""
     RECORDED = "recorded"
     """5: a recorded answer or retrieval is not what was recorded, or its run does not account for it."""
+    STAGED = "staged"
+    """5: what a staged run holds back is not what was staged, or what became of it is not what a later run says."""
     SCHEMA = "schema"
     """6: a migration, a unique constraint or an index is missing."""
     DUPLICATE_KEY = "duplicate-key"

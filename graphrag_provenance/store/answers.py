@@ -39,7 +39,7 @@ from graphrag_provenance.store.orders import stored_policies
 from graphrag_provenance.store.readers import Visibility, require_role
 from graphrag_provenance.store.recording import RecordingOptions, check_generations, recorded_run, state_of_generation
 from graphrag_provenance.store.runs import Run
-from graphrag_provenance.store.seeing import confirmed_read, may_see, shown
+from graphrag_provenance.store.seeing import confirmed_read, end_of, may_see, shown, stands_for
 
 _PAGE = 200
 _MOST_CONTENT = 8_000_000
@@ -170,6 +170,9 @@ def show_answer(
 
     def read(view: Visibility) -> tuple[Json, None]:
         edges = _edges(database, view, edge_ids)
+        merged = stands_for(database, view, edge_ids - set(edges))
+        standing = _edges(database, view, merged.values())
+        edges |= {edge_id: standing[into] for edge_id, into in merged.items() if into in standing}
         states = _states(database, view.tenant, edge_ids) if reader.is_auditor else {}
         return {
             "schema": 1, "answer_id": answer_id, "trace_id": answer["trace_id"],
@@ -200,7 +203,8 @@ def _step_json(view: Visibility, step: Json, row: Row, items: Sequence[Item], *,
     saw = _saw(view, step)
     active = [one for one in items if one.content["until"] is None]
     return {
-        "state": "standing", "edge_id": edge["edge_id"], "relation": edge["relation"],
+        "state": "standing", "edge_id": edge["edge_id"],
+        **({"merged_from": step["edge_id"]} if edge["edge_id"] != step["edge_id"] else {}), "relation": edge["relation"],
         "source": {"type": edge["source_type"], "id": edge["source_id"]}, "target": {"type": edge["target_type"], "id": edge["target_id"]},
         "scope": scope_json(edge), "unchanged": saw and digest_text(edge["digest"]) == step["digest"],
         "then": None if not saw else {
@@ -243,9 +247,18 @@ def _why(step: Json, state: Row | None) -> Json:
 
 
 def _states(database: Database, tenant: str, edge_ids: Iterable[str]) -> dict[str, Row]:
-    wanted = sorted(set(edge_ids))
-    return {row["assertion"]["edge_id"]: row for start in range(0, len(wanted), _PAGE)
-            for row in database.read("answer.states", tenant=tenant, edge_ids=wanted[start:start + _PAGE])}
+    """What stands of each edge: itself, or the one that took it in."""
+    asked, wanted = set(edge_ids), sorted(set(edge_ids))
+    found: dict[str, Row] = {}
+    into: dict[str, str] = {}
+    while wanted:
+        for start in range(0, len(wanted), _PAGE):
+            rows = database.read("answer.states", tenant=tenant, edge_ids=wanted[start:start + _PAGE])
+            found |= {row["assertion"]["edge_id"]: row for row in rows}
+        into = {edge_id: row["assertion"]["merged_into"] for edge_id, row in found.items() if row["assertion"].get("merged_into")}
+        wanted = sorted(set(into.values()) - asked)
+        asked |= set(wanted)
+    return {edge_id: found.get(end_of(into, edge_id) or edge_id, row) for edge_id, row in found.items()}
 
 
 def answer_impact(database: Database, reader: Reader, *, since: int | None = None) -> Json:
@@ -281,7 +294,8 @@ def _impact(number: int, step: Json, state: Row | None, order: PolicyLattice, si
     kinds = impacts(order, step, edge, [] if state is None else [cited_key(one) for one in state["active"]])
     if not kinds:
         return None
-    return {"hop": number, "edge_id": step["edge_id"], "impact": [kind.value for kind in kinds],
+    merged = {} if edge is None or edge["edge_id"] == step["edge_id"] else {"merged_into": edge["edge_id"]}
+    return {"hop": number, "edge_id": step["edge_id"], **merged, "impact": [kind.value for kind in kinds],
             "changed": None if edge is None else edge["changed"], "reasons": [] if edge is None else list(edge["reasons"])}
 
 

@@ -21,9 +21,9 @@ from graphrag_provenance.model.identifiers import canonical_text, relationship_t
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.queries import query
 from graphrag_provenance.rules.answers import Audience, Json, Trace, extractors, in_order, item_json
-from graphrag_provenance.rules.chains import Address, Chain, Conditions, Question, Reason, Step, hop_holds, hop_visible
+from graphrag_provenance.rules.chains import Address, Chain, Conditions, Item, Question, Reason, Step, hop_holds, hop_visible
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.lookups import edge_json
+from graphrag_provenance.store.lookups import edge_json, most_rows
 from graphrag_provenance.store.readers import Views, Visibility
 from graphrag_provenance.store.seeing import confirmed_read, may_see, references_of, shown
 from graphrag_provenance.store.together import Ask, Search
@@ -34,6 +34,7 @@ Versions = dict[tuple[str, str], dict[str, Any] | None]
 _MOST_EDGES = 5_000
 _MOST_WALKS = 200_000
 _MOST_RELOADS = 3
+_PAGE = 500
 
 
 def traces_as_of(
@@ -55,25 +56,58 @@ def edge_as_of(
     _require_ended(database, seq)
 
     def read(view: Visibility) -> tuple[Json, set[str]]:
-        rows = database.read("history.edge", **view.params(), edge_id=edge_id, key=canonical_text([view.tenant, edge_id]), seq=seq)
-        absent = NotFoundError(f"There was no edge {edge_id} after run {seq}.", hint="See: gprov edge history.")
-        if not rows or not may_see(view, rows[0]["assertion"]):
-            raise absent
-        cited = list(dict.fromkeys(key for one in rows[0]["evidence"] for key in _cited(view.tenant, one)))
-        versions: Versions = dict.fromkeys(cited)
-        asked = [{"kind": kind, "key": key, "seq": seq, "number": number} for number, (kind, key) in enumerate(cited)]
-        for found in database.read("history.versions", questions=asked):
-            versions[cited[found["number"]]] = found["past"]
-        row = {**rows[0], "evidence": [_then(view.tenant, one, versions) for one in rows[0]["evidence"]]}
-        items = shown(view, row)
-        if len(items) < len(row["evidence"]):
-            raise absent  # something is said today of what it rested on that this reader may not see
-        return {
-            "schema": 1, "generation": seq, **edge_json(row["assertion"], reader),
-            "extracted_by": extractors(one.content for one in items), "evidence": [item_json(one) for one in in_order(items)],
-        }, references_of(row["assertion"], items)
+        for row, items in _edges_then(database, view, [edge_id], seq):
+            return {
+                "schema": 1, "generation": seq, **edge_json(row["assertion"], reader),
+                "extracted_by": extractors(one.content for one in items), "evidence": [item_json(one) for one in in_order(items)],
+            }, references_of(row["assertion"], items)
+        raise NotFoundError(f"There was no edge {edge_id} after run {seq}.", hint="See: gprov edge history.")
 
     return confirmed_read(database, access, reader, granted, read)
+
+
+def edges_as_of(
+    database: Database, reader: Reader, seq: int, limit: int = 100, after: str | None = None, granted: Collection[str] = frozenset(), *,
+    access: AccessSource | None = None,
+) -> list[Json]:
+    """What `edge_list` says, of the graph as it was after run `seq`. Reads on until `limit` visible edges are found. Raises InputError."""
+    _require_ended(database, seq)
+    size = most_rows(limit)
+
+    def read(view: Visibility) -> tuple[list[Json], set[str]]:
+        found: list[Json] = []
+        references: set[str] = set()
+        last = after or ""
+        while page := [row["edge_id"] for row in database.read("edge.page", tenant=view.tenant, after=last, limit=_PAGE)]:
+            last = page[-1]
+            rows = sorted(_edges_then(database, view, page, seq), key=lambda one: str(one[0]["assertion"]["edge_id"]))
+            for row, items in rows[:size - len(found)]:
+                found.append(edge_json(row["assertion"], reader))
+                references |= references_of(row["assertion"], items)
+            if len(found) == size:
+                break
+        return found, references
+
+    return confirmed_read(database, access, reader, granted, read)
+
+
+def _edges_then(database: Database, view: Visibility, edge_ids: Sequence[str], seq: int) -> list[tuple[Row, list[Item]]]:
+    """Those of some edges that were published after run `seq`, with their evidence then, and that the reader may see now, as they were
+    and as they are."""
+    asked = [{"edge_id": edge_id, "key": canonical_text([view.tenant, edge_id])} for edge_id in edge_ids]
+    rows = [row for row in database.read("history.edges", **view.params(), edges=asked, seq=seq) if may_see(view, row["assertion"])]
+    cited = list(dict.fromkeys(key for row in rows for one in row["evidence"] for key in _cited(view.tenant, one)))
+    versions: Versions = dict.fromkeys(cited)
+    questions = [{"kind": kind, "key": key, "seq": seq, "number": number} for number, (kind, key) in enumerate(cited)]
+    for past in database.read("history.versions", questions=questions) if questions else ():
+        versions[cited[past["number"]]] = past["past"]
+    found = []
+    for row in rows:
+        then = {**row, "evidence": [_then(view.tenant, one, versions) for one in row["evidence"]]}
+        items = shown(view, then)
+        if len(items) == len(then["evidence"]):  # else something is said today of what it rested on that this reader may not see
+            found.append((then, items))
+    return found
 
 
 def _require_ended(database: Database, seq: int) -> None:

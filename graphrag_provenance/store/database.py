@@ -88,9 +88,9 @@ class Transaction:
         self._tx = tx
         self.writes = Writes()
 
-    def run(self, name: str, /, *, counted: bool = True, **params: Any) -> list[Row]:
+    def run(self, name: str | Query, /, *, counted: bool = True, **params: Any) -> list[Row]:
         """Send a stored query and return its rows. `counted`: whether its writes are part of `writes` (run records are not)."""
-        result = self._tx.run(_text(query(name)), _quiet(params))
+        result = self._tx.run(_text(name if isinstance(name, Query) else query(name)), _quiet(params))
         rows = [_native(record) for record in result]
         counters = result.consume().counters
         if not counted:
@@ -159,7 +159,7 @@ class Database:
         """All rows of a stored read query, in a READ session with the database-side timeout.
 
         First as an auto-commit transaction, which saves the round trip of a commit; after a passing fault in a retrying one."""
-        stored = _reading(name)
+        stored = reading(name)
         with errors(self.connection.uri):
             try:
                 with self._session(Access.READ) as session:
@@ -176,7 +176,7 @@ class Database:
 
     def lookup(self, name: str, /, **params: Any) -> list[Row]:
         """As `read`, for a writer's own look-ups: without the time limit, and seeing what the writer just committed."""
-        stored = _reading(name)
+        stored = reading(name)
         with errors(self.connection.uri), self._session(Access.WRITE) as session:
             rows: list[Row] = session.execute_read(
                 lambda tx: [_native(record) for record in tx.run(_text(stored), _quiet(params))])
@@ -184,7 +184,7 @@ class Database:
 
     def stream(self, name: str, /, **params: Any) -> Iterator[Row]:
         """Rows of a stored read query as they arrive, without the timeout (whole-store checks and exports)."""
-        stored = _reading(name)
+        stored = reading(name)
         with errors(self.connection.uri), self._session(Access.READ) as session:
             for record in session.run(_text(stored), _quiet(params)):
                 yield _native(record)
@@ -203,13 +203,13 @@ class Database:
             result: tuple[T, Writes] = session.execute_write(unit)
             return result
 
-    def rehearse(self, work: Callable[[Transaction], T]) -> T:
+    def rehearse(self, work: Callable[[Transaction], T], *, metadata: Mapping[str, str] | None = None) -> T:
         """What `work` returns, in a transaction of a writer that is always taken back: a dry run of what must be one transaction."""
         def attempt(tx: Transaction) -> None:
             raise _Rehearsed(work(tx))
 
         try:
-            self.write(attempt)
+            self.write(attempt, metadata=metadata)
         except _Rehearsed as done:
             found: T = done.found
             return found
@@ -240,7 +240,8 @@ class Database:
         return str(rows[0]["version"])
 
 
-def _reading(name: str | Query) -> Query:
+def reading(name: str | Query) -> Query:
+    """The stored read query of that name. Raises ConfigurationError for one that writes."""
     stored = name if isinstance(name, Query) else query(name)
     if stored.access is not Access.READ:
         raise ConfigurationError(f"'{stored.name}' is not a read query.")

@@ -12,10 +12,9 @@ Cost: the document's own chunks, and the edges that cite them.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError, NotFoundError
@@ -32,8 +31,7 @@ from graphrag_provenance.store.lookups import MOST_ROWS, edge_json
 from graphrag_provenance.store.orders import stored_policies
 from graphrag_provenance.store.readers import Visibility
 from graphrag_provenance.store.seeing import confirmed_read as confirmed
-from graphrag_provenance.store.seeing import may_see, shown
-from graphrag_provenance.store.traces import item
+from graphrag_provenance.store.seeing import could_be_seen, may_see, shown
 
 _STATED = ("version", "supersedes", "source_url", "content_sha256", "complete", "registered", "since")
 
@@ -201,8 +199,8 @@ def _open(view: Visibility, reader: Reader, *records: Row) -> bool:
 
 def _take_edges(database: Database, reader: Reader, view: Visibility, found: _Document, docs: Sequence[str]) -> None:
     rows = database.read("read.document_citations", **view.params(), docs=list(docs))
-    retracted = [row["assertion"]["edge_id"] for row in rows if row["assertion"]["state"] == State.RETRACTED]
-    stood = _could_be_seen(database, view, retracted, {row["assertion"]["edge_id"]: row["assertion"] for row in rows})
+    stood = could_be_seen(database, view, {
+        row["assertion"]["edge_id"]: row["assertion"] for row in rows if row["assertion"]["state"] == State.RETRACTED})
     for row in rows:
         edge = row["assertion"]
         if edge["state"] == State.PUBLISHED:
@@ -214,18 +212,3 @@ def _take_edges(database: Database, reader: Reader, view: Visibility, found: _Do
             found.edges[edge["edge_id"]] = edge
             found.cited[edge["edge_id"]] = sorted(items, key=lambda one: (
                 one.content["doc"], one.content["chunk"], one.content["span"] or [], one.content["since"]))
-
-
-def _could_be_seen(database: Database, view: Visibility, edge_ids: Sequence[str], edges: Mapping[str, Row]) -> set[str]:
-    """The retracted edges of which the reader may see all that they ever cited."""
-    if not edge_ids:
-        return set()
-    rows = database.read("read.edge_statements", tenant=view.tenant, edge_ids=list(edge_ids))
-    return {row["edge_id"] for row in rows if row["evidence"] and all(
-        _cleared(view, item(one), edges[row["edge_id"]].get("declared") or ()) for one in row["evidence"])}
-
-
-def _cleared(view: Visibility, one: Item, declared: Iterable[Any]) -> bool:
-    said = {*one.statements, *declared}
-    return (one.tenants == {view.tenant} and bool(said) and view.allowed.issuperset(said)
-            and view.granted.issuperset(one.references))

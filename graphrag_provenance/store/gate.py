@@ -1,7 +1,8 @@
 """Judging a ledger against the store (spec 4, release gate).
 
 Owns: what is looked up for it, in few round trips, and for whom: what the reader may not see is not read, so it cannot be told from
-what does not exist; for an auditor one more look-up says which of the missing exist. Leaves to others: the judgement (`rules.gate`).
+what does not exist; for an auditor one more look-up says which of the missing exist. An edge that another one took in is judged by that
+one. Leaves to others: the judgement (`rules.gate`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from graphrag_provenance.store.conflicts import may_see, rivals_of
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.readers import Views, Visibility, require_role, under_one_order
 from graphrag_provenance.store.runs import store_state
+from graphrag_provenance.store.seeing import stands_for
 from graphrag_provenance.store.together import answer_together
 
 _MOST_AT_ONCE = 2_000
@@ -75,9 +77,9 @@ def _facts(database: Database, view: Visibility, reader: Reader, ledger: Ledger,
     asked = [{"number": number, "doc": doc, "chunk": chunk} for number, (doc, chunk) in enumerate(keys)]
     found = [row for part in _parts(asked) for row in database.read("read.gate_passages", **view.params(), passages=part)]
     wanted = sorted({*named, *(edge_id for row in found for edge_id in row["edges"])})
-    asked = [{"number": number, "edge_id": edge_id} for number, edge_id in enumerate(wanted)]
-    rows = [row["edge"] for part in _parts(asked) for row in database.read("read.gate_edges", **view.params(), edges=part)]
-    edges = {edge["edge_id"]: edge for edge in rows if edge["state"] == "published" and may_see(view, edge)}
+    edges = _edges(database, view, wanted)
+    merged = stands_for(database, view, [edge_id for edge_id in named if edge_id not in edges])
+    edges |= _edges(database, view, sorted(set(merged.values()) - set(edges)))
     passages: dict[PassageKey, PassageFact] = {}
     for row in found:
         citing = tuple(sorted(edge_id for edge_id in row["edges"] if edge_id in edges))
@@ -90,7 +92,15 @@ def _facts(database: Database, view: Visibility, reader: Reader, ledger: Ledger,
     rivals: dict[str, list[str]] = {}
     for conflict, _ in beside:
         rivals.setdefault(conflict.edge_id, []).append(conflict.other)
-    return Facts(passages, {edge_id: _fact(edge, rivals.get(edge_id, ())) for edge_id, edge in edges.items()})
+    facts = {edge_id: _fact(edge, rivals.get(edge_id, ())) for edge_id, edge in edges.items()}
+    return Facts(passages, facts | {edge_id: facts[into] for edge_id, into in merged.items() if into in facts})
+
+
+def _edges(database: Database, view: Visibility, edge_ids: Sequence[str]) -> dict[str, Row]:
+    """Those of some edges that are published and the reader's to see."""
+    asked = [{"number": number, "edge_id": edge_id} for number, edge_id in enumerate(edge_ids)]
+    rows = [row["edge"] for part in _parts(asked) for row in database.read("read.gate_edges", **view.params(), edges=part)]
+    return {edge["edge_id"]: edge for edge in rows if edge["state"] == "published" and may_see(view, edge)}
 
 
 def _parts(asked: Sequence[Row]) -> list[Sequence[Row]]:

@@ -26,6 +26,8 @@ from graphrag_provenance.store.seeing import confirmed_read as _confirmed
 from graphrag_provenance.store.seeing import may_see as _may_see
 from graphrag_provenance.store.seeing import references_of as _references
 from graphrag_provenance.store.seeing import shown as _shown
+from graphrag_provenance.store.seeing import stands_for
+from graphrag_provenance.store.staging import with_outcome
 
 MOST_ROWS = 1_000
 _LAST = 2**63 - 1
@@ -36,13 +38,14 @@ def edge_show(
     database: Database, reader: Reader, edge_id: str, granted: Collection[str] = frozenset(), *, access: AccessSource | None = None
 ) -> Json:
     """One edge with its active evidence. Auditors also see unpublished ones, with the reasons. Raises NotFoundError."""
-    def read(view: Visibility) -> tuple[Json, set[str]]:
-        row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished")
+    def read(view: Visibility) -> tuple[Json, set[str] | None]:
+        row = _edge(database, reader, view, edge_id, "read.edge_show", "read.edge_unpublished", follow=True)
         items = _shown(view, row)
+        merged = row["assertion"]["edge_id"] != edge_id
         return {
-            "schema": 1, **edge_json(row["assertion"], reader), "extracted_by": extractors(one.content for one in items),
-            "evidence": [item_json(one) for one in in_order(items)],
-        }, _references(row["assertion"], items)
+            "schema": 1, **edge_json(row["assertion"], reader), **({"merged_from": edge_id} if merged else {}),
+            "extracted_by": extractors(one.content for one in items), "evidence": [item_json(one) for one in in_order(items)],
+        }, None if merged else _references(row["assertion"], items)
 
     return _confirmed(database, access, reader, granted, read)
 
@@ -73,7 +76,7 @@ def edge_list(
     granted: Collection[str] = frozenset(), *, access: AccessSource | None = None,
 ) -> list[Json]:
     """Edges by id, `limit` at a time, those behind `after`. `withheld`: those not published, for auditors and operators."""
-    page = {"after": after or "", "limit": _limit(limit)}
+    page = {"after": after or "", "limit": most_rows(limit)}
     if withheld:
         require_role(reader, Role.AUDITOR, Role.OPERATOR, action="Listing withheld edges")
         rows = database.read("read.edge_withheld", tenant=reader.tenant, **page)
@@ -96,7 +99,7 @@ def entity_find(
 
 
 def _find(database: Database, view: Visibility, text: str, limit: int) -> list[Json]:
-    exact, most = normalise_entity_id(text), _limit(limit)
+    exact, most = normalise_entity_id(text), most_rows(limit)
     if not exact:
         raise InputError("There is nothing to look for.", hint="Write a part of a name, an id or an alias.")
     rows = database.read("read.entity_alias", **view.params(), lookup=exact)
@@ -149,17 +152,18 @@ def run_list(database: Database, reader: Reader | None = None, *, limit: int = 5
     an interface that serves others passes the reader.
     """
     _require_operations(reader)
-    rows = database.read("read.runs", before=_LAST if before is None else before, limit=_limit(limit))
-    return [run_json(row["run"]) for row in rows]
+    rows = database.read("read.runs", before=_LAST if before is None else before, limit=most_rows(limit))
+    return [with_outcome(database, run_json(row["run"])) for row in rows]
 
 
 def run_show(database: Database, seq: int, reader: Reader | None = None) -> Json:
-    """One run record; who may see it: as `run_list`. Raises NotFoundError."""
+    """One run record; who may see it: as `run_list`. Of a run that was staged, `status` says what became of it, and `settled` names the run
+    that did it. Raises NotFoundError."""
     _require_operations(reader)
     rows = database.read("run.by_seq", seq=seq)
     if not rows:
         raise NotFoundError(f"There is no run {seq}.", hint="See: gprov run list.")
-    return {"schema": 1, **run_json(rows[0]["run"])}
+    return {"schema": 1, **with_outcome(database, run_json(rows[0]["run"]))}
 
 
 def _require_operations(reader: Reader | None) -> None:
@@ -167,8 +171,14 @@ def _require_operations(reader: Reader | None) -> None:
         require_role(reader, Role.OPERATOR, Role.AUDITOR, action="Reading run records")
 
 
-def _edge(database: Database, reader: Reader, view: Visibility, edge_id: str, published: str, unpublished: str) -> Row:
+def _edge(
+    database: Database, reader: Reader, view: Visibility, edge_id: str, published: str, unpublished: str, *, follow: bool = False,
+) -> Row:
+    """The row of an edge; `follow`: of the one that took it in, where it was."""
     rows = database.read(published, **view.params(), edge_id=edge_id)
+    if not rows and follow:
+        rows = [row for into in stands_for(database, view, [edge_id]).values()
+                for row in database.read(published, **view.params(), edge_id=into)]
     if rows and _may_see(view, rows[0]["assertion"]):
         return rows[0]
     if reader.is_auditor:
@@ -179,7 +189,7 @@ def _edge(database: Database, reader: Reader, view: Visibility, edge_id: str, pu
 
 
 def _entity(database: Database, view: Visibility, kind: str, name: str, limit: int) -> list[Row]:
-    return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=_limit(limit))
+    return database.read("read.entity_show", **view.params(), type=kind, id=name, limit=most_rows(limit))
 
 
 def edge_json(a: Mapping[str, Any], reader: Reader) -> Json:
@@ -221,7 +231,7 @@ def _changed_by(database: Database, edge: Mapping[str, Any]) -> Json | None:
     return {**{n: run[n] for n in ("seq", "kind", "pipeline", "version", "actor")}, "at": run.get("finished_at") or run["started_at"]}
 
 
-def _limit(limit: int) -> int:
+def most_rows(limit: int) -> int:
     if not 1 <= limit <= MOST_ROWS:
         raise InputError(f"A page has 1 to {MOST_ROWS:,} rows.", hint=f"Ask with --limit between 1 and {MOST_ROWS}.")
     return limit

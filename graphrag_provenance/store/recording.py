@@ -45,7 +45,8 @@ def recorded_run(
         raise InputError("The store holds no graph yet.", hint="Load records first: gprov ingest PATH.")
     run = runs.begin(
         database, runs.RunStart(kind, options.actor, f"{kind}-record", "1", options.trace_id, tuple(inputs)), policies=order,
-        lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds, notify=notify or (lambda _: None))
+        lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds, notify=notify or (lambda _: None),
+        beside=True)
     try:
         rows = [dict(row) for row in make(run)]
         digests = []

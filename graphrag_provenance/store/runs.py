@@ -11,6 +11,9 @@ The fence: to leave its Delta a transaction locks the store, then looks whether 
 until the commit. To take over, another writer locks the store too. So each transaction either commits before the takeover,
 and is sealed with its run, or finds the store lost and leaves nothing; a writer that was merely stopped may wake up at any time.
 
+A staged run holds a generation back (`store.staging`): until it is published or discarded, no run begins that would change the graph
+under it. Recording what programs report goes on.
+
 A run that changes the order of policies says so in the transaction that opens it (`policies_next`) and makes it the store's order
 in the transaction that seals it. Until then, and after a run that was cut off, readers keep to what all these orders cover
 (`store.readers`), and no other kind of run begins: it would have to decide by one order in a store that stands under several.
@@ -39,7 +42,7 @@ from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.orders import order_text, require_settled, stored_policies, with_next
 from graphrag_provenance.store.shield import uninterrupted
 
-__all__ = ["Run", "RunStart", "begin", "run_json", "store_state", "stored_policies"]
+__all__ = ["Run", "RunStart", "begin", "require_unstaged", "run_json", "store_state", "stored_policies"]
 
 STORE_ID = "store"
 Notify = Callable[[str], None]
@@ -143,8 +146,9 @@ class Run:
                 self._conflict()
                 return
 
-    def end(self, status: str, counts: Mapping[str, Any]) -> dict[str, Any]:
-        """Seal the run: fold its deltas, compute graph hash and digest, let the store go. Returns the run record."""
+    def end(self, status: str, counts: Mapping[str, Any], *, also: Callable[[Transaction], None] = lambda _: None) -> dict[str, Any]:
+        """Seal the run: fold its deltas, compute graph hash and digest, let the store go. `also`: what else happens in that
+        transaction. Returns the run record."""
         self.stop_heartbeat()
 
         def work(tx: Transaction) -> dict[str, Any]:
@@ -154,6 +158,7 @@ class Run:
                 if sealed["run_id"] == self.run_id and sealed["status"] == status:
                     return run_json(sealed)  # by us: only the acknowledgement was lost
                 raise self._conflict()
+            also(tx)
             return _seal(tx, store, self.record, status, counts, self.policies if self.becomes_order else None)
 
         def write() -> dict[str, Any]:
@@ -170,11 +175,13 @@ class Run:
 
 def begin(
     database: Database, start: RunStart, *, policies: PolicyLattice, lease_seconds: float = 60.0, wait_seconds: float = 600.0,
-    notify: Notify = lambda _: None, new_order: bool = False, unsettled: bool = False,
+    notify: Notify = lambda _: None, new_order: bool = False, unsettled: bool = False, beside: bool = False,
+    settles: int | None = None,
 ) -> Run:
     """Take the store and open a run. `policies` becomes the store's order only if the store has none yet, or with `new_order`
     when the run has finished. Raises StoreConflictError while a change of the order is unfinished (unless `new_order`, or
-    `unsettled`: the run adopts an order itself, see `Run.adopt`).
+    `unsettled`: the run adopts an order itself, see `Run.adopt`), and while another run is staged (unless `beside`: the run leaves
+    the graph as it is, or `settles`: the staged run that it publishes or discards).
 
     Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it. Raises InputError for a trace id that is
     none.
@@ -186,7 +193,7 @@ def begin(
     deadline = time.monotonic() + wait_seconds
     told = ""
     while True:
-        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds, new_order, unsettled))
+        run, busy = uninterrupted(lambda: _try_begin(database, start, policies, lease_seconds, new_order, unsettled, beside, settles))
         if run is not None:
             run.start_heartbeat()
             named = {name: run.record[name] for name in ("actor", "pipeline", "version")}
@@ -201,7 +208,8 @@ def begin(
 
 
 def _try_begin(
-    database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float, new_order: bool, unsettled: bool,
+    database: Database, start: RunStart, policies: PolicyLattice, lease_seconds: float, new_order: bool, unsettled: bool, beside: bool,
+    settles: int | None,
 ) -> tuple[Run | None, str]:
     run_id = str(uuid.uuid4())
     trace_id = start.trace_id or uuid.uuid4().hex
@@ -227,6 +235,8 @@ def _try_begin(
             store = _lock(tx)[0]
         if not new_order and not unsettled:
             require_settled(store)
+        if not beside:
+            require_unstaged(store, settles)
         seq = int(store.get("head_seq", 0)) + 1
         stands = stored_policies(store) or policies
         order = policies if new_order else stands
@@ -310,6 +320,16 @@ def _seal(
         "sum": total.to_bytes(), "graph_hash": ended["graph_hash"], "digest": ended["digest"], **settled,
     }, counted=False)
     return run_json(ended)
+
+
+def require_unstaged(store: Mapping[str, Any] | None, settles: int | None = None) -> None:
+    """Raise StoreConflictError if a run is staged, or, for one that settles it, if that one is not."""
+    staged = (store or {}).get("staged")
+    if settles is not None and staged != settles:
+        raise StoreConflictError(f"Run {settles} is not staged any more.", hint="See: gprov run list.")
+    if settles is None and staged is not None:
+        raise StoreConflictError(f"Run {staged} is staged: nothing else is written until it is published or discarded.",
+                                 hint=f"See it: gprov run show {staged}. Then: gprov run publish {staged}, or gprov run discard {staged}.")
 
 
 def run_json(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from graphrag_provenance.store.runs import run_json
 from graphrag_provenance.store.verifying import EdgeChecks, described, stored_relationship
 from graphrag_provenance.store.verifying_merged import check_merged, check_stands
 from graphrag_provenance.store.verifying_recorded import check_recorded
+from graphrag_provenance.store.verifying_staged import check_staged
 
 __all__ = ["Progress", "Report", "Violation", "verify"]
 
@@ -108,6 +109,7 @@ class _Pass:
         self._strays()
         check_recorded({"answer": self._rows("answers", "verify.answers"), "retrieval": self._rows("retrievals", "verify.retrievals")},
                        self._database.stream("verify.recording_runs"), self._say)
+        check_staged(self._database.stream("verify.staged"), stores[0].get("staged") if stores else None, self._say)
         running = [store for store in stores if store.get("writer")]
         self.checked["running"] = len(running)
         summed = self._accounted(stores[0]) if stores else MultisetHash()

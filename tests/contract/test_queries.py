@@ -97,6 +97,7 @@ def seeded(database: Database, cypher: Cypher) -> Iterator[None]:
         "(a:Document)-[r:HAS_REVISION]->(b:Revision)", "(a:Revision)-[r:HAS_CHUNK]->(b:Chunk)",
         "(a:Assertion)-[r:EVIDENCED_BY]->(b:Chunk)", "(a:Alias)-[r:NAMES]->(b:Entity)",
         "(a:Entity)-[r:DEPENDS_ON]->(b:System)", "(a:RecordedAnswer)-[r:HAS_RECORDED_STEP]->(b:RecordedStep)",
+        "(a:Run)-[r:HOLDS]->(b:Staged)",
     ):
         start, _, rest = pattern.partition("-[r")
         kind, _, end = rest.partition("]->")

@@ -26,7 +26,8 @@ VERBS = [
     "db start", "db import", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
     "run list", "run show", "policy check", "query list", "query show",
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
-    "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "audit verify", "audit head", "audit export", "path check",
+    "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "run publish", "run discard",
+    "audit verify", "audit head", "audit export", "path check",
     "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge",
     "pipeline list", "pipeline check", "pipeline run", "export jsonl", "export prov", "export openlineage", "export import-csv",
 ]  # fmt: skip

@@ -172,6 +172,9 @@ def reads() -> dict[str, Read]:
         add(f"quotes of edge {edge_id}", quotes.verify_edge_quotes, edge_id)
         found[f"record on {edge_id}"] = lambda database, who, e=edge_id: answers.record_answers(  # type: ignore[misc]
             database, who, [answer("N9", [e, "absent"])], granted=OPENED[who])
+    for seq in PASTS:
+        found[f"edge list as of {seq}"] = lambda database, who, seq=seq: [  # type: ignore[misc]
+            one for one in as_of.edges_as_of(database, who, seq, granted=OPENED[who]) if one["edge_id"] not in ("calm", "y")]
     for limit, after in ((1, None), (3, None), (3, "ab"), (100, None), (2, "own")):
         add(f"edge list {limit} {after}", lookups.edge_list, limit=limit, after=after)
     for name in ENTITIES:

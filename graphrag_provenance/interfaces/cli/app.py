@@ -54,7 +54,7 @@ _COMMANDS = {
     "answer": _Place("answers", "app", "Recorded answers: record, show, impact."),
     "retrieval": _Place("retrievals", "app", "Recorded retrievals: record, explain."),
     "quote": _Place("quotes", "app", "Quotes: verify, hash."),
-    "run": _Place("runs", "app", "Runs: list, show."),
+    "run": _Place("runs", "app", "Runs: list, show, rollback, publish, discard."),
     "audit": _Place("auditing", "app", "Tamper evidence: verify, head, export."),
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphrag_provenance.config import Settings, default_actor
+from graphrag_provenance.interfaces.cli.candidate import asked
 from graphrag_provenance.interfaces.cli.context import access_for, open_database, read_text, reader_for
 from graphrag_provenance.interfaces.cli.options import Format, RoleName
 from graphrag_provenance.interfaces.cli.render import print_json, print_lines, table
@@ -45,14 +46,14 @@ def caller_for(
 
 def answers(
     claims: Sequence[C], settings: Settings, caller: Reader | None, principal: str | None, audience: Audience | None = None,
-    relations: Relations | None = None,
+    relations: Relations | None = None, candidate: bool = False,
 ) -> list[tuple[C, Trace]]:
-    """Each claim with its answer."""
+    """Each claim with its answer; `candidate`: from the store as it will be once the staged run is published."""
     name = principal or (caller.principal if caller else None) or settings.principal or default_actor(settings)
     with open_database(settings, migrate=False) as database:
-        found = ask_claims(
-            database, claims, caller, principal=name, access=access_for(settings, database), max_hops=settings.max_hops, audience=audience,
-            relations=relations)
+        found = asked(database, candidate, lambda seen: ask_claims(
+            seen, claims, caller, principal=name, access=access_for(settings, seen), max_hops=settings.max_hops, audience=audience,
+            relations=relations))
     return list(zip(claims, found, strict=True))
 
 

@@ -7,14 +7,19 @@ removal (`interfaces.cli.deleting`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from graphrag_provenance.config import Settings
+from graphrag_provenance.interfaces.cli.candidate import asked
+from graphrag_provenance.interfaces.cli.claims import read_golden
 from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
 from graphrag_provenance.interfaces.cli.deleting import delete, purge
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Candidate,
     Clearance,
     Format,
     FormatOption,
@@ -27,6 +32,11 @@ from graphrag_provenance.interfaces.cli.options import (
     Workspace,
 )
 from graphrag_provenance.interfaces.cli.render import address_of, fields, plain, print_json, print_lines, table
+from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.rules.claims import GoldenQuestion
+from graphrag_provenance.rules.golden import touched
+from graphrag_provenance.store.asking import ask_claims
+from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff, doc_show
 
 app = typer.Typer(no_args_is_help=True, help="Documents and their revisions.")
@@ -75,6 +85,11 @@ def diff(
     role: RoleOption = None,
     reader: ReaderFile = None,
     access_file: AccessFile = None,
+    golden: Annotated[
+        Path | None, typer.Option("--golden", help="Golden file: which of its questions the change touches, and how each is answered.",
+                                  metavar="FILE")
+    ] = None,
+    candidate: Candidate = False,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
@@ -86,14 +101,28 @@ def diff(
     """
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+    questions = None if golden is None else read_golden(golden)
     with open_database(settings, migrate=False) as database:
-        found = doc_diff(database, who, before, after, access=access_for(settings, database))
+        found = asked(database, candidate, lambda seen: _changed(seen, settings, who, before, after, questions))
     if format is Format.TABLE:
         _print_diff(found)
     elif format is Format.JSON:
         print_json(found)
     else:
         print_lines({"change": name, **one} for name in _LISTS for one in found[name])
+
+
+def _changed(
+    database: Database, settings: Settings, who: Reader, before: str, after: str, questions: Sequence[GoldenQuestion] | None,
+) -> dict[str, Any]:
+    """The difference; with questions, also which of them it touches."""
+    access = access_for(settings, database)
+    found = doc_diff(database, who, before, after, access=access)
+    if questions is None:
+        return found
+    answers = ask_claims(database, questions, who, principal=who.principal, access=access, max_hops=settings.max_hops)
+    edge_ids = {edge["edge_id"] for name in ("kept", "gained", "lost") for edge in found[name]}
+    return {**found, "golden": touched(zip(questions, answers, strict=True), edge_ids)}
 
 
 app.command()(delete)
@@ -133,6 +162,9 @@ def _print_diff(found: dict[str, Any]) -> None:
         {"edge_id": one["edge_id"], "from": _place(one["from"]), "to": _place(one["to"]), "by": one["by"]}
         for one in found["re_anchored"] if one["moved"]], ("edge_id", "from", "to", "by"))
     _section("Recorded answers that rest on these edges", found.get("answers", ()), ("answer_id", "edge_ids"))
+    _section("Golden paths over these edges", [
+        {**one, "ok": "as expected" if one["ok"] else "differs"} for one in found.get("golden", ())],
+             ("id", "edge_ids", "ok"), {"ok": "answer"})
     if found["lost"] and not found["complete"]:
         say(f"{plain(found['after'])} was not loaded as complete: what it lost may only not have been extracted yet.")
     _print_chunks(found["chunks"])

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphrag_provenance.errors import InputError
 from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
@@ -26,7 +27,7 @@ from graphrag_provenance.interfaces.cli.options import (
 from graphrag_provenance.interfaces.cli.picture import draw_edge
 from graphrag_provenance.interfaces.cli.render import address_of, show_rows, show_thing
 from graphrag_provenance.store import lookups
-from graphrag_provenance.store.as_of import edge_as_of
+from graphrag_provenance.store.as_of import edge_as_of, edges_as_of
 
 app = typer.Typer(no_args_is_help=True, help="Edges and their evidence.")
 
@@ -84,6 +85,9 @@ def history(
 @app.command("list")
 def list_(
     withheld: Annotated[bool, typer.Option("--withheld", help="Withheld edges and why; needs --role auditor or operator.")] = False,
+    as_of: Annotated[
+        int | None, typer.Option("--as-of", help="Edges as they were published after a run; access is that of today.", metavar="RUN", min=1)
+    ] = None,
     limit: Limit = 100,
     after: Annotated[str | None, typer.Option("--after", help="Go on behind this edge id.", metavar="EDGE")] = None,
     tenant: Tenant = None,
@@ -97,10 +101,15 @@ def list_(
     format: FormatOption = Format.TABLE,
 ) -> None:
     """List edges by id."""
+    if withheld and as_of is not None:
+        raise InputError("What is withheld is told of the present graph.", hint="Leave out --withheld, or --as-of.")
     settings = settings_for(home, workspace, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
-        edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings, database))
+        if as_of is None:
+            edges = lookups.edge_list(database, who, withheld, limit, after, access=access_for(settings, database))
+        else:
+            edges = edges_as_of(database, who, as_of, limit, after, access=access_for(settings, database))
     more = len(edges) == limit
     rows = [_row(edge) for edge in edges] if format is Format.TABLE else edges
     columns = ("edge_id", "from", "relation", "to", "environment", "region", "state", "reasons", "current", "disputed")

@@ -18,6 +18,7 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.ingest import IngestOptions, Summary
 from graphrag_provenance.ingest import ingest as load
 from graphrag_provenance.ingest.quoting import QuoteMode
+from graphrag_provenance.ingest.staging import stage as hold_back
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
 from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, OptionValues, Workspace
@@ -54,6 +55,9 @@ def ingest(
         typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    stage: Annotated[
+        bool, typer.Option("--stage", help="Hold it back: nothing is live before gprov run publish RUN; check it with --candidate.")
+    ] = False,
     resume: Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)] = None,
     workers: Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)] = 2,
     batch_size: Annotated[
@@ -83,6 +87,7 @@ def ingest(
     """Load standard records into the store. Exit code 1 if records were refused or edges withheld.
 
     Loading the same input again writes nothing. An interrupted load keeps what it committed and is completed with --resume.
+    With --stage the load is held back as a whole, and other writers are refused until it is published or discarded.
     """
     settings = settings_for(
         home, workspace, tenant=tenant, batch_size=batch_size, actor=actor,
@@ -102,6 +107,7 @@ def ingest(
         version=pipeline_version or "1",
         trace_id=trace_id_for(trace_id),
         dry_run=dry_run,
+        stage=stage,
         resume=resume,
         workers=workers,
         batch_size=settings.batch_size,
@@ -130,7 +136,7 @@ def ingest(
 def run_load(database: Database, paths: list[Path], options: IngestOptions) -> Summary:
     """One load with progress on stderr. Raises Interrupted, saying how to go on, on Ctrl-C."""
     with shown() as progress, resumable(database, options):
-        return load(database, paths, options, progress=progress, notify=say)
+        return (hold_back if options.stage else load)(database, paths, options, progress=progress, notify=say)
 
 
 @contextmanager
@@ -145,6 +151,8 @@ def resumable(database: Database, options: IngestOptions) -> Iterator[None]:
 def _how_to_go_on(database: Database, options: IngestOptions) -> str:
     if options.dry_run:
         return "Interrupted. It was a dry run: nothing was written."
+    if options.stage:
+        return "Interrupted. Nothing was staged."
     cut_off = next((run for run in run_list(database, limit=5) if run["status"] == "interrupted"), None)
     if cut_off is None:
         return "Interrupted. Nothing was written."
@@ -166,6 +174,7 @@ def lines(body: dict[str, Any]) -> list[str]:
     """A summary for a person."""
     run, records, edges, evidence = body["run"], body["records"], body["edges"], body["evidence"]
     writes, dry_run = body["writes"], body["dry_run"]
+    staged = run.get("status") == "staged"
     what = "Dry run, nothing was written" if dry_run else f"Run {run.get('seq')} {run.get('status')}"
     told = [
         f"{what}: {records['read']:,} records read, {records['accepted']:,} accepted, "
@@ -173,7 +182,10 @@ def lines(body: dict[str, Any]) -> list[str]:
         f"Edges: {_counts(edges)}.",
         f"Evidence: {_counts(evidence)}.",
     ]
-    if not dry_run:
+    if staged:
+        told.append(f"Nothing of it is live. Check it with --candidate, then: gprov run publish {run['seq']}, or "
+                    f"gprov run discard {run['seq']}.")
+    elif not dry_run:
         nothing = "Nothing to write: the store holds all of it already."
         told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else nothing)
     if body["quotes"]:

@@ -98,5 +98,8 @@ OptionValues = Annotated[
     list[str] | None,
     typer.Option("--option", help="Value of an option that the pipeline declares. Repeatable.", metavar="NAME=VALUE"),
 ]
+Candidate = Annotated[
+    bool, typer.Option("--candidate", help="Ask the store as it will be once the staged run is published.")
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the data.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Most rows to print.")]

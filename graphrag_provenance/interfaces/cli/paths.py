@@ -19,6 +19,7 @@ from graphrag_provenance.interfaces.cli.context import say, settings_for
 from graphrag_provenance.interfaces.cli.junit import Case, junit
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Candidate,
     Clearance,
     Home,
     Principal,
@@ -51,6 +52,7 @@ def check(
     role: RoleOption = None,
     reader: ReaderFile = None,
     access_file: AccessFile = None,
+    candidate: Candidate = False,
     home: Home = None,
     workspace: Workspace = None,
     format: Annotated[CheckFormat, typer.Option("--format", help="How to print: differences, JSON, or JUnit XML.")] = CheckFormat.TABLE,
@@ -63,7 +65,7 @@ def check(
     golden = read_golden(file)
     caller = caller_for(golden, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     started = time.perf_counter()
-    found = [(one, answer, differences(one, answer)) for one, answer in answers(golden, settings, caller, principal)]
+    found = [(one, answer, differences(one, answer)) for one, answer in answers(golden, settings, caller, principal, candidate=candidate)]
     seconds = time.perf_counter() - started
     failed = sum(bool(differs) for _, _, differs in found)
     if format is CheckFormat.JSON:

@@ -99,6 +99,7 @@ def run(
         typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
+    stage: Annotated[bool, typer.Option("--stage", help="Hold it back until gprov run publish RUN.")] = False,
     resume: Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)] = None,
     workers: Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)] = 2,
     batch_size: Annotated[
@@ -140,7 +141,7 @@ def run(
     bound = bind(pipeline, given=_pairs("--input", input), options=_pairs("--option", option), allow_network=allow_network)
     options = IngestOptions(
         policies=policies_for(settings, policies), relations=relations_for(relations) or {},
-        actor=default_actor(settings), trace_id=trace_id_for(trace_id), dry_run=dry_run, resume=resume, workers=workers,
+        actor=default_actor(settings), trace_id=trace_id_for(trace_id), dry_run=dry_run, stage=stage, resume=resume, workers=workers,
         batch_size=settings.batch_size, require_registered_sources=settings.require_registered_sources, verify_quotes=verify_quotes,
         rejects=rejects, max_line_bytes=settings.max_line_bytes, lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds,
     )

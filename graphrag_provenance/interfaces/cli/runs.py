@@ -10,13 +10,23 @@ from typing import Annotated
 
 import typer
 
-from graphrag_provenance.config import default_actor
+from graphrag_provenance.config import Settings, default_actor
 from graphrag_provenance.ingest.rollback import RollbackOptions
 from graphrag_provenance.ingest.rollback import rollback as undo
-from graphrag_provenance.interfaces.cli.context import open_database, say, settings_for
+from graphrag_provenance.ingest.staging import SettleOptions
+from graphrag_provenance.ingest.staging import discard as drop
+from graphrag_provenance.ingest.staging import publish as make_live
+from graphrag_provenance.interfaces.cli.context import open_database, say, settings_for, trace_id_for
+from graphrag_provenance.interfaces.cli.loading import report
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Limit, Workspace
+from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, show_rows, show_thing
 from graphrag_provenance.store import lookups
+
+Actor = Annotated[str | None, typer.Option("--actor", help="On whose behalf. Default: the user.", metavar="NAME")]
+TraceId = Annotated[
+    str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
+]
 
 app = typer.Typer(no_args_is_help=True, help="Runs: every write has one.")
 
@@ -83,9 +93,49 @@ def rollback(
                 typer.echo(f"  and {body['counts'][effect] - _NAMED} more; --format json names them")
 
 
+@app.command()
+def publish(
+    seq: Annotated[int, typer.Argument(help="Number of the staged run.", metavar="RUN", min=1)],
+    actor: Actor = None,
+    trace_id: TraceId = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Make a staged run live, all of it at once, as a new run. Commits only if the graph hash is the one that was staged."""
+    settings = settings_for(home, workspace, actor=actor)
+    with open_database(settings) as database, shown() as progress:
+        body = make_live(database, _settling(settings, seq, trace_id), progress=progress, notify=say).as_json()
+    report(body, format)
+
+
+@app.command()
+def discard(
+    seq: Annotated[int, typer.Argument(help="Number of the staged run.", metavar="RUN", min=1)],
+    actor: Actor = None,
+    trace_id: TraceId = None,
+    home: Home = None,
+    workspace: Workspace = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Drop a staged run, as a new run. The graph is what it was; who staged what stays in the history."""
+    settings = settings_for(home, workspace, actor=actor)
+    with open_database(settings) as database:
+        record = drop(database, _settling(settings, seq, trace_id), notify=say)
+    if format is Format.TABLE:
+        typer.echo(f"Discarded run {seq}, as run {record['seq']}. Graph hash {record['graph_hash']}, as before.")
+        return
+    kept = ("seq", "run_id", "trace_id", "actor", "status", "digest", "graph_hash")
+    print_json({"schema": 1, "discarded": seq, "run": {name: record[name] for name in kept}})
+
+
+def _settling(settings: Settings, seq: int, trace_id: str | None) -> SettleOptions:
+    return SettleOptions(seq, default_actor(settings), trace_id_for(trace_id), settings.lease_seconds, settings.wait_seconds)
+
+
 _NAMED = 20
 _ORDER = (
-    "schema", "seq", "status", "kind", "pipeline", "version", "actor", "started_at", "finished_at", "resumes", "trace_id",
+    "schema", "seq", "status", "settled", "kind", "pipeline", "version", "actor", "started_at", "finished_at", "resumes", "trace_id",
     "run_id", "graph_hash", "digest", "previous", "policies_hash", "order", "inputs", "counts",
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ import typer
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.interfaces.cli import logs
+from graphrag_provenance.interfaces.cli.candidate import asked
 from graphrag_provenance.interfaces.cli.claims import answers as answers_to
 from graphrag_provenance.interfaces.cli.claims import caller_for, read_claims, show_answers
 from graphrag_provenance.interfaces.cli.context import (
@@ -28,6 +29,7 @@ from graphrag_provenance.interfaces.cli.context import (
 )
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Candidate,
     Clearance,
     Format,
     FormatOption,
@@ -85,6 +87,7 @@ def trace(
     as_of: Annotated[
         int | None, typer.Option("--as-of", help="Ask of the graph as it was after a run; access is that of today.", metavar="RUN", min=1)
     ] = None,
+    candidate: Candidate = False,
     allow_stale: Annotated[bool, typer.Option("--allow-stale", help="Accept hops that rest on replaced revisions only.")] = False,
     audience: Annotated[
         AudienceName | None,
@@ -106,16 +109,18 @@ def trace(
     if claims is not None:
         if source or relation or sequence or undirected or environment or region or at or as_of or allow_stale:
             raise InputError("A file of claims says itself what is asked.", hint="Leave out FROM, TO and the options about the claim.")
-        asked = read_claims(claims)
-        caller = caller_for(asked, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
+        claims_asked = read_claims(claims)
+        caller = caller_for(claims_asked, settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
         view: Audience | None = None if audience is None else "auditor" if audience is AudienceName.AUDITOR else "reader"
-        answers = answers_to(asked, settings, caller, principal, view, relations_for(relations))
+        answers = answers_to(claims_asked, settings, caller, principal, view, relations_for(relations), candidate)
         show_answers(answers, view, format)
         if any(one.state != "supported" for _, one in answers):
             raise typer.Exit(1)
         return
     if source is None or target is None:
         raise InputError("A claim has two ends.", hint="Write FROM and TO, or name a file with --claims.")
+    if candidate and as_of is not None:
+        raise InputError("A candidate has no past.", hint="Leave out --as-of, or --candidate.")
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     try:
         instant = parse_instant(at) if at else None
@@ -134,8 +139,8 @@ def trace(
         require_current=not allow_stale,
     )
     with open_database(settings, migrate=False) as database:
-        access = access_for(settings, database)
-        found = ask(database, question, who, audience or AudienceName.READER, access, relations_for(relations), as_of)
+        found = asked(database, candidate, lambda seen: ask(
+            seen, question, who, audience or AudienceName.READER, access_for(settings, seen), relations_for(relations), as_of))
     show(found, who, audience or AudienceName.READER, format)
     if found.state != "supported":
         raise typer.Exit(1)

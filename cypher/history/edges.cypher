@@ -1,23 +1,23 @@
-// history.edge — one edge as it was published after a run, for who may see it now as it was and as it is
+// history.edges — edges as they were published after a run, for who may see them now as they were and as they are
 // access: read
 // param tenant: string
 // param allowed: list<string>
 // param granted: list<string>
-// param edge_id: string
-// param key: string
+// param edges: list<{edge_id, key}>
 // param seq: integer
 // returns assertion, evidence
-MATCH (a:Assertion {tenant: $tenant, edge_id: $edge_id})
+UNWIND $edges AS q
+MATCH (a:Assertion {tenant: $tenant, edge_id: q.edge_id})
 WHERE CASE a.state
   WHEN 'published' THEN size(a.policies) > 0 AND all(policy IN a.policies WHERE policy IN $allowed)
   AND all(reference IN a.acl WHERE reference IN $granted)
   WHEN 'withheld' THEN all(reason IN a.reasons WHERE reason = 'no-support')
   ELSE true END
-CALL (a) {
+CALL (q, a) {
   WITH a WHERE a.changed <= $seq
   RETURN a AS was
 UNION
-  MATCH (p:Past {kind: 'assertion', key: $key})
+  MATCH (p:Past {kind: 'assertion', key: q.key})
   WHERE p.from_run <= $seq AND p.to_run > $seq
   RETURN p AS was
 }
