@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
     "quote", "answer", "retrieval", "path", "gate", "eval", "doc", "audit", "pipeline", "export",
+    "serve", "key",
 ]  # fmt: skip
 VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
@@ -28,7 +29,7 @@ VERBS = [
     "quote verify", "quote hash", "answer record", "answer show", "answer impact", "retrieval record", "retrieval explain",
     "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "audit verify", "audit head", "audit export", "path check",
     "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge",
-    "pipeline list", "pipeline check", "pipeline run", "export jsonl",
+    "pipeline list", "pipeline check", "pipeline run", "export jsonl", "key new",
 ]  # fmt: skip
 
 
