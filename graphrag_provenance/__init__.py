@@ -4,8 +4,9 @@ What a program needs is imported from here, each name when it is first used: `im
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
+
+from graphrag_provenance.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from graphrag_provenance.access.file_source import FileSource as FileSource
@@ -35,11 +36,6 @@ if TYPE_CHECKING:
     from graphrag_provenance.rules.context import Context as Context
     from graphrag_provenance.rules.ledger import Ledger as Ledger
     from graphrag_provenance.store.gate import Judgement as Judgement
-
-try:
-    __version__ = version("graphrag-provenance")
-except PackageNotFoundError:
-    __version__ = "0+unknown"
 
 _HOME = {
     "AccessSource": "access.interface", "AnswerReport": "model.reports", "AsyncStore": "api.threads",

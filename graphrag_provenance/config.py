@@ -110,6 +110,54 @@ class Settings(BaseSettings):
     """Reject evidence whose chunk no record declares."""
     retention_days: int | None = Field(None, ge=0, le=365_000)
     """How many days `doc purge` keeps the texts of what was replaced or deleted; without it nothing is purged."""
+    serve_host: str = "127.0.0.1"
+    """Address that the service listens on; the default is reached from this machine only."""
+    serve_port: int = Field(8750, ge=0, le=65_535)
+    """Port of the service; 0: any free one."""
+    serve_api_keys: Path | None = None
+    """File of hashed API keys (`gprov key new`); for its owner only, mode 0600."""
+    serve_proxies: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)] = ()
+    """Addresses of the proxies in front of the service, whose X-Forwarded headers are believed."""
+    serve_tls_certificate: Path | None = None
+    """Certificate chain (PEM), for a service that speaks TLS itself."""
+    serve_tls_key: Path | None = None
+    """Private key of that certificate (PEM)."""
+    serve_threads: int = Field(16, ge=1, le=256)
+    """Requests that are worked on at once."""
+    serve_waiting: int = Field(64, ge=0, le=10_000)
+    """Requests that may wait for a thread; more are answered 503."""
+    serve_timeout_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
+    """How long one request may take before it is answered 504."""
+    serve_rate_per_minute: int = Field(600, ge=1, le=1_000_000)
+    """Requests a minute that one reader may make, on average."""
+    serve_burst: int = Field(60, ge=1, le=100_000)
+    """Requests that one reader may make at once."""
+    serve_max_body_bytes: int = Field(1_048_576, ge=1_024)
+    """Largest body of a request."""
+    serve_otel: bool = False
+    """Whether the service sends OpenTelemetry spans; where to, the variables `OTEL_*` say."""
+    oidc_issuer: str | None = None
+    """Issuer of the tokens that the service accepts, word for word as in their claim `iss`."""
+    oidc_audience: str | None = None
+    """Audience that a token must name in its claim `aud`."""
+    oidc_jwks_url: str | None = None
+    """Address of the issuer's public keys (JWKS); https, or http on loopback."""
+    oidc_algorithms: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_comma_separated)] = ("RS256", "ES256")
+    """Signature algorithms that are accepted; asymmetric ones only."""
+    oidc_require_nbf: bool = True
+    """Whether a token must say from when on it is valid (`nbf`); it is obeyed wherever it stands."""
+    oidc_leeway_seconds: float = Field(30.0, ge=0, le=300)
+    """How far the issuer's clock and this one may differ."""
+    oidc_jwks_seconds: float = Field(300.0, gt=0, le=86_400)
+    """How old the issuer's keys may be before they are fetched again."""
+    oidc_principal_claim: str = "sub"
+    """Claim that names the reader. A claim inside another is written with dots: `realm_access.roles`."""
+    oidc_tenant_claim: str = "tenant"
+    """Claim with the reader's tenant."""
+    oidc_clearance_claim: str = "clearances"
+    """Claim with the policies that the reader is cleared for: a list, or words with spaces between."""
+    oidc_roles_claim: str = "roles"
+    """Claim with the reader's roles; words that are no role of this service are passed over."""
     actor: str | None = None
     """Who writes, for the run record; default: `principal`, then the operating system's user."""
 
@@ -158,7 +206,7 @@ def _workspace_values(file: Path) -> dict[str, Any]:
             raise ConfigurationError(
                 f"{file}: there is no setting '{key}'.", hint=f"Settings: {', '.join(Settings.model_fields)}."
             )
-    for key in ("policies", "access_file", "home", "cache"):
+    for key in ("policies", "access_file", "home", "cache", "serve_api_keys", "serve_tls_certificate", "serve_tls_key"):
         if isinstance(values.get(key), str):
             values[key] = (file.parent / Path(values[key]).expanduser()).resolve()
     return values

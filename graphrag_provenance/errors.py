@@ -40,6 +40,12 @@ class MissingExtraError(ConfigurationError):
     code = "missing-extra"
 
 
+class UnknownClearanceError(ConfigurationError):
+    """A reader is cleared for a policy that the store's order does not name."""
+
+    code = "unknown-clearance"
+
+
 class InputError(ProvenanceError):
     """Input as a whole cannot be used (a missing file, an unknown clearance, a malformed address)."""
 
@@ -57,6 +63,19 @@ class AccessDeniedError(ProvenanceError):
     """No reader, no tenant, no clearance, or a role that the action needs is missing."""
 
     code = "access-denied"
+
+
+class UnauthenticatedError(ProvenanceError):
+    """A request to the service carries no token that proves who asks. It never says what is wrong with the one it carries."""
+
+    code = "unauthenticated"
+
+
+class IdentityUnavailableError(ProvenanceError):
+    """The place that proves tokens (keys of the issuer, key file) cannot be read: nobody is let in."""
+
+    code = "identity-unavailable"
+    exit_status = 3
 
 
 class StoreError(ProvenanceError):

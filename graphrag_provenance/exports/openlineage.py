@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from graphrag_provenance import __version__
 from graphrag_provenance.errors import InputError, MissingExtraError, StoreError
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.lineage import FACET, FACET_SCHEMA, RunFacetReport
 from graphrag_provenance.store.exporting import Everything
+from graphrag_provenance.version import __version__
 
 try:
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState

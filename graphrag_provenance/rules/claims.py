@@ -28,8 +28,8 @@ C = TypeVar("C", bound="Claim")
 _READING = ("tenant", "clearance", "roles")
 
 
-class Claim(BaseModel):
-    """One claim of a file."""
+class Asked(BaseModel):
+    """What a claim asks, whoever asks it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, populate_by_name=True)
 
@@ -55,6 +55,19 @@ class Claim(BaseModel):
     """Instant at which every hop must be valid; absent: now."""
     allow_stale: bool = False
     """Whether hops may rest on replaced revisions only."""
+
+    def question(self, max_hops: int = 4) -> Question:
+        """What is asked. Raises ValueError or InputError for what is no question."""
+        at = parse_instant(self.at) if isinstance(self.at, str) else self.at
+        return Question(
+            parse_address(self.from_), parse_address(self.to), relations=tuple(self.over), sequence=tuple(self.relations),
+            directed=not self.undirected, max_hops=self.max_hops or max_hops, environment=self.environment, region=self.region,
+            at=at, require_current=not self.allow_stale)
+
+
+class Claim(Asked):
+    """One claim of a file."""
+
     tenant: str | None = None
     """Tenant of who asks; absent: the caller's reader asks."""
     clearance: list[str] | None = None
@@ -71,14 +84,6 @@ class Claim(BaseModel):
     """Ids of the documents that it is drawn from (evaluation, check of a split)."""
     split: str | None = None
     """Side of a divided set, for example `development`, `test` (evaluation)."""
-
-    def question(self, max_hops: int = 4) -> Question:
-        """What is asked. Raises ValueError or InputError for what is no question."""
-        at = parse_instant(self.at) if isinstance(self.at, str) else self.at
-        return Question(
-            parse_address(self.from_), parse_address(self.to), relations=tuple(self.over), sequence=tuple(self.relations),
-            directed=not self.undirected, max_hops=self.max_hops or max_hops, environment=self.environment, region=self.region,
-            at=at, require_current=not self.allow_stale)
 
     @property
     def names_reader(self) -> bool:

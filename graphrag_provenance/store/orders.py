@@ -18,7 +18,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from graphrag_provenance.errors import ConfigurationError, StoreConflictError
+from graphrag_provenance.errors import StoreConflictError, UnknownClearanceError
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
 
 
@@ -56,12 +56,12 @@ def require_settled(store: Mapping[str, Any] | None) -> None:
 def covered(orders: Sequence[PolicyLattice], clearances: Iterable[str]) -> frozenset[str]:
     """What clearances cover under every one of the orders. A clearance that some order does not name covers nothing there.
 
-    Raises ConfigurationError, naming the known policies, for a clearance that none of them names.
+    Raises UnknownClearanceError, naming the known policies, for a clearance that none of them names.
     """
     wanted = sorted(set(clearances))
     known = sorted({name for order in orders for name in order.names})
     for name in wanted:
         if name not in known:
-            raise ConfigurationError(f"Clearance {name!r} is unknown.", hint=f"Known policies: {', '.join(known)}.")
+            raise UnknownClearanceError(f"Clearance {name!r} is unknown.", hint=f"Known policies: {', '.join(known)}.")
     each = [order.covers(name for name in wanted if order.knows(name)) for order in orders]
     return frozenset.intersection(*each) if each else frozenset()

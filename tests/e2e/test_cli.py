@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
     "quote", "answer", "retrieval", "path", "gate", "eval", "doc", "audit", "pipeline", "export",
+    "serve", "key",
 ]  # fmt: skip
 VERBS = [
     "db start", "db import", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",
@@ -29,7 +30,7 @@ VERBS = [
     "doc show", "doc diff", "doc delete", "doc purge", "run rollback", "run publish", "run discard",
     "audit verify", "audit head", "audit export", "path check",
     "path record", "eval chains", "eval gate", "policy apply", "policy explain", "entity links", "entity merge",
-    "pipeline list", "pipeline check", "pipeline run", "export jsonl", "export prov", "export openlineage", "export import-csv",
+    "pipeline list", "pipeline check", "pipeline run", "export jsonl", "export prov", "export openlineage", "export import-csv", "key new",
 ]  # fmt: skip
 
 

@@ -59,6 +59,8 @@ _COMMANDS = {
     "verify": _Place("checking", "verify", "Check every invariant on the live store."),
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
     "export": _Place("exporting", "app", "Exports: jsonl, prov, openlineage, import-csv."),
+    "serve": _Place("serving", "serve", "The store over HTTP."),
+    "key": _Place("keys", "app", "API keys of the service: new."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
     "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),
 }

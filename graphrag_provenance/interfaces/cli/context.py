@@ -17,7 +17,8 @@ import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_provenance.api.connecting import access_for as access_for
-from graphrag_provenance.api.connecting import connection_for, opened
+from graphrag_provenance.api.connecting import connection_for as connection_for
+from graphrag_provenance.api.connecting import opened
 from graphrag_provenance.api.connecting import policies_for as policies_for
 from graphrag_provenance.api.connecting import read_text as read_text
 from graphrag_provenance.api.connecting import relations_for as relations_for

@@ -1,7 +1,8 @@
 """Logs on stderr, for people or for programs.
 
 Owns: how log lines look and which are shown. The first line that names a run or a trace gives `run_id` and `trace_id` to every line
-after it, from whatever thread: a command has one run. With the format `json` every line on stderr is one, messages for people too.
+after it, from whatever thread: a command has one run; a service has many requests and carries nothing. With the format `json` every
+line on stderr is one, messages for people too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _FORMATS = ("console", "json")
 _CARRIED = ("run_id", "trace_id")
 _carried: dict[str, Any] = {}
 _json = False
+_carrying = True
 
 
 def as_json() -> bool:
@@ -31,6 +33,13 @@ def as_json() -> bool:
 def carry(**ids: str) -> None:
     """Give these ids to every line from here on."""
     _carried.update(ids)
+
+
+def carry_nothing() -> None:
+    """This command does many things at once: each line has the ids that are bound where it is said, and no others."""
+    global _carrying
+    _carrying = False
+    _carried.clear()
 
 
 def note(event: str, **fields: Any) -> None:
@@ -44,7 +53,7 @@ def fail(event: str, **fields: Any) -> None:
 
 
 def _carry(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    for name in _CARRIED:
+    for name in _CARRIED if _carrying else ():
         if event.get(name):
             _carried[name] = event[name]
         elif name in _carried:
@@ -55,7 +64,7 @@ def _carry(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[s
 def configure(level: str | None, form: str) -> None:
     """Sends log lines of at least `level` (default: warning, as JSON info) to stderr. Raises InputError that lists what may be asked
     for."""
-    global _json
+    global _json, _carrying
     level = level or ("info" if form == "json" else "warning")
     if level.lower() not in _LEVELS:
         raise InputError(f"There is no log level '{level}'.", hint=f"Use {', '.join(_LEVELS)}.")
@@ -66,7 +75,7 @@ def configure(level: str | None, form: str) -> None:
         if form == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
     )
-    _json = form == "json"
+    _json, _carrying = form == "json", True
     _carried.clear()
     processors: list[Any] = [
         structlog.contextvars.merge_contextvars,

@@ -1,0 +1,53 @@
+"""`/health/live`, `/health/ready`, `/metrics`: for those who run the service.
+
+Owns: what ready means: the store answers and its schema is the one of this version. Leaves to others: counters (`metrics`).
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from graphrag_provenance.errors import AccessDeniedError, ProvenanceError
+from graphrag_provenance.interfaces.http.failures import Json, failure_of
+from graphrag_provenance.interfaces.http.metrics import CONTENT_TYPE, Metrics
+from graphrag_provenance.interfaces.http.responses import answers
+from graphrag_provenance.interfaces.http.service import ServiceOf
+from graphrag_provenance.interfaces.http.shapes.base import Failure, Health
+from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.store import migrations
+
+router = APIRouter(tags=["operations"])
+PUBLIC = ("/health/live", "/health/ready", "/openapi.json")
+LOCALLY = ("/metrics",)
+_HEALTH = {"model": Health, "description": "So it is."}
+
+
+@router.get("/health/live", response_class=Json, responses={200: _HEALTH})
+async def live() -> Json:
+    """The process answers."""
+    return Json({"schema": 1, "state": "live"})
+
+
+@router.get("/health/ready", response_class=Json, responses={200: _HEALTH, 503: {"model": Failure, "description": "The store does not."}})
+def ready(request: Request, service: ServiceOf) -> Json:
+    """The store answers, and has the schema of this version."""
+    metrics: Metrics = request.app.state.metrics
+    try:
+        migrations.require_current(service.database)
+    except ProvenanceError as error:
+        metrics.ready.set(0)
+        return failure_of(error)
+    metrics.ready.set(1)
+    return Json({"schema": 1, "state": "ready"})
+
+
+@router.get("/metrics", response_class=Response, responses={
+    **answers(Failure)["responses"], 200: {"description": "Counters.", "content": {"text/plain": {"schema": {"type": "string"}}}}})
+def metrics(request: Request) -> Response:
+    """Counters for Prometheus. From this machine itself without a token, else with the role operator."""
+    reader: Reader | None = request.state.reader
+    if reader is not None and Role.OPERATOR not in reader.roles:
+        raise AccessDeniedError("Counters need the role operator.", hint="Ask as a reader who has it.")
+    found: Metrics = request.app.state.metrics
+    return Response(found.text(), media_type=CONTENT_TYPE)
