@@ -50,17 +50,19 @@ NODES: dict[str, dict[str, str]] = {label: _columns(text) for label, text in {
                                             "state reasons:string[] confidence:double current:boolean disputed:boolean changed:long "
                                             "merged_into derived_id",
     "Run": "seq:long run_id trace_id actor kind pipeline version started_at:datetime finished_at:datetime status counts inputs "
-           "policies_hash order graph_hash previous digest resumes:long",
+           "policies_hash order graph_hash previous digest resumes:long settled:long",
+    "Staged": "number:long source:long file content:byte[]",
     "RecordedAnswer": "tenant answer_id trace_id principal at:datetime generation:long graph_hash content report content_digest since:long",
     "RecordedStep": "tenant answer_id edge_id",
     "RecordedRetrieval": "tenant retrieval_id trace_id principal at:datetime generation:long place:long content content_digest since:long",
-    "Store": "id head_seq:long sum:byte[] graph_hash policies policies_hash policies_next digest touched:datetime writer_seq:long",
+    "Store": "id head_seq:long sum:byte[] graph_hash policies policies_hash policies_next digest touched:datetime writer_seq:long "
+             "staged:long",
 }.items()}
 NODES |= {f"Past-{label.lower()}": _columns("kind key from_run:long to_run:long") | NODES[label]
           for label in ("Document", "Revision", "Chunk", "Entity", "Alias", "Assertion")}
 """Label → columns. What a record was has the columns of that kind, in a file of its own: `declared` is a list here and a yes there."""
 RELATIONSHIPS: dict[str, dict[str, str]] = {kind: _columns(text) for kind, text in {
-    "HAS_REVISION": "", "HAS_CHUNK": "", "NAMES": "", "HAS_RECORDED_STEP": "",
+    "HAS_REVISION": "", "HAS_CHUNK": "", "NAMES": "", "HAS_RECORDED_STEP": "", "HOLDS": "",
     "EVIDENCED_BY": "quote_hash span:long[] polarity policy acl confidence:double pipeline version since:long until:long dropped:long",
     "EDGE": _SCOPE + "edge_id tenant policies:string[] acl:string[] confidence:double current:boolean disputed:boolean evidence:string[]",
 }.items()}

@@ -17,9 +17,9 @@ from functools import lru_cache
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 RESERVED_TYPES = frozenset({
     "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Past", "RecordedAnswer", "RecordedRetrieval",
-    "RecordedStep", "Revision", "Run", "Store", "Withheld",
+    "RecordedStep", "Revision", "Run", "Staged", "Store", "Withheld",
 })
-RESERVED_RELATIONSHIPS = frozenset({"HAS_REVISION", "HAS_CHUNK", "HAS_RECORDED_STEP", "EVIDENCED_BY", "NAMES"})
+RESERVED_RELATIONSHIPS = frozenset({"HAS_REVISION", "HAS_CHUNK", "HAS_RECORDED_STEP", "HOLDS", "EVIDENCED_BY", "NAMES"})
 ID_RULE = "nfc-trim-collapse/1"
 MAX_ID_BYTES = 2_000
 _POINT_NAMESPACE = uuid.UUID("6f2d9a3c-52a4-5e0b-9d6f-3a2b1c0d4e5f")
