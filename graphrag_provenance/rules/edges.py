@@ -118,6 +118,13 @@ def derived_edge_id(tenant: str, identity: Identity) -> str:
                               *(None if t is None else format_instant(t) for t in identity[7:])])
 
 
+def named_anew(old: Node, edge: Edge) -> Node:
+    """An assertion that no record is about any more, nor any evidence, as the next record about its id names it: a rollback leaves the
+    node for its history, and what was taken back must not decide what the id may stand for."""
+    kept = {name: value for name, value in old.items() if name not in Identity._fields}
+    return kept | {name: value for name, value in zip(Identity._fields, edge.identity, strict=True) if value is not None}
+
+
 def merge_edge(old: Node | None, edge: Edge, seq: int) -> Node:
     """The stated part of an assertion after one more record about it."""
     base = old or {
@@ -132,7 +139,7 @@ def merge_edge(old: Node | None, edge: Edge, seq: int) -> Node:
 
 IDENTITY = ("tenant", "edge_id", "relation", "source_type", "source_id", "target_type", "target_id", "environment", "region",
             "valid_from", "valid_to", "since")
-"""What of an assertion no record can take back."""
+"""What of an assertion no record can take back, as long as any is about it (`named_anew`)."""
 _STATED = (*IDENTITY, "declared", "attributes", "stated", "records", "derived_id", "merged_into")
 
 

@@ -22,6 +22,7 @@ from graphrag_provenance.rules.edges import (
     Node,
     assertion_digest,
     merge_edge,
+    named_anew,
     relationship_properties,
     stored_citation,
     with_verdict,
@@ -88,11 +89,18 @@ class _Work:
     """It changes even if its state and its evidence stay: its ends are others."""
     gives_up: bool = False
     """Its evidence is stated of another edge from now on."""
+    renamed: bool = False
+    """It was blank, and a record names other ends, relation or scope by its id."""
     originals: dict[str, Node] = field(default_factory=dict)
 
     @property
     def moved(self) -> bool:
         return bool(self.added or self.retired or self.revived)
+
+    @property
+    def blank(self) -> bool:
+        """Nothing is stated of it: its load was rolled back, and only its history is left."""
+        return self.node is not None and not self.stored and not self.added and self.node.get("merged_into") is None
 
 
 def apply_edges(
@@ -109,6 +117,10 @@ def apply_edges(
     foreign = _foreign_documents(tx, pending, edges)
     for edge in edges:
         work = works.setdefault((edge.tenant, edge.edge_id), _Work(None, {}, None))
+        if work.blank and work.node is not None:
+            named = named_anew(work.node, edge)
+            work.renamed = work.rewritten = work.renamed or named != work.node
+            work.node = named
         refused = _refusal(work, edge, rules, pending, foreign)
         if refused is not None:
             outcome.rejects.append(Reject(edge.file, edge.line, *refused, edge.raw))
@@ -223,7 +235,7 @@ def _settle(
         outcome.evidence["retired"] += len(work.retired)
         _count(work, rules.policies, seq, outcome)
         changed.append(work)
-    new = [work.node for work in changed if work.old is None and work.node is not None]
+    new = [work.node for work in changed if (work.old is None or work.renamed) and work.node is not None]
     if new:
         ensure_entities(tx, seq, pending, (key for node in new for key in _end_keys(node)), outcome)
     aliases = {alias_id: alias for work in works.values() for alias_id, alias in work.originals.items()}
