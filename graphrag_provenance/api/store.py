@@ -12,7 +12,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import SecretStr
 
@@ -57,6 +57,20 @@ Entity = str | Address
 """An entity: `Type:id`, or the pair (type, id). In place of the id, a declared name."""
 Instant = str | datetime
 """ISO 8601 with a zone, or a datetime that has one."""
+
+
+class ContextOptions(TypedDict, total=False):
+    """How `Store.context` makes a context, as retrievers are given it."""
+
+    budget: int
+    count_tokens: CountTokens
+    hops: int
+    max_hops: int | None
+    environment: str | None
+    region: str | None
+    at: Instant | None
+    require_current: bool
+    most_sources: int
 
 
 class Store:

@@ -4,8 +4,8 @@ Owns: which words of a text may be a name, and when a name stands for one entity
 that the reader may see.
 
 Rule: a name is a run of up to 8 words that is, as a whole, the id, a name or an alias of an entity, or its address `Type:id`. A longer
-name wins over one inside of it. Names are compared as they are written; where nobody bears one as written, without regard to case. A
-name that several entities bear, or that only a guess ties to one, stands for none: nothing is chosen.
+name wins over one inside of it. Names are compared as they are written; where nobody bears one as written, ids and names without regard to
+case. A name that several entities bear, or that only a guess ties to one, stands for none: nothing is chosen.
 """
 
 from __future__ import annotations

@@ -257,6 +257,12 @@ _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 """Types that stay as they are; most values, so they are passed over first."""
 
 
+def as_record(row: Row) -> neo4j.Record:
+    """A row as a record of the driver, for programs that take nothing else."""
+    made: neo4j.Record = neo4j.Record(row)  # type: ignore[no-untyped-call]
+    return made
+
+
 def _value(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: item if type(item) in _PLAIN else _value(item) for name, item in value.items()}
