@@ -124,7 +124,9 @@ class Summary:
 
 
 @dataclass
-class _Load:
+class Load:
+    """A load under way: what it reads, what decides, and what it counted so far."""
+
     database: Database
     options: IngestOptions
     sources: list[Source]
@@ -183,17 +185,17 @@ def ingest(
             policies=options.policies, lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds,
             notify=notify or (lambda _: None))
         rejects = RejectFile(options.rejects or Path(f"{run.run_id}.rejected.jsonl"))
-        load = _Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
+        load = Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources),
                      View(seq=run.seq, completes=run.completes, virgin=not run.before.get("head_seq")), rejects,
                      progress or (lambda _: None))
-        with sealing(database, run, lambda: _counts(load)), _resumable(run), rejects:
-            _run(load)
+        with sealing(database, run, lambda: counted(load)), _resumable(run), rejects:
+            pass_over(load)
             for source, known in zip(sources, hashes, strict=True):
                 if content_hash(source) != known:
                     raise InputError(f"{source.name} changed while it was loaded.",
                                      hint="What was committed stays; load it again, as a new run.")
-        record = run.end("finished", _counts(load))
-        return _summary(load, record, started)
+        record = run.end("finished", counted(load))
+        return summed_up(load, record, started)
 
 
 @contextmanager
@@ -207,7 +209,8 @@ def _resumable(run: runs.Run) -> Iterator[None]:
         raise
 
 
-def _run(load: _Load) -> None:
+def pass_over(load: Load) -> None:
+    """Read the input twice: sources and entities, then edges."""
     for reject in load.options.unreadable:
         load.read += 1
         load.rejects.write(reject)
@@ -228,7 +231,7 @@ def _patient_collector() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _first_pass(load: _Load) -> None:
+def _first_pass(load: Load) -> None:
     clock = now()
     batch: list[Candidate] = []
     base = 0
@@ -258,7 +261,7 @@ def _first_pass(load: _Load) -> None:
     load.tell("sources", base, last=True)
 
 
-def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> None:
+def _store_sources(load: Load, batch: Sequence[Candidate], clock: datetime) -> None:
     sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     for kind, count in sifted.repeated.items():
@@ -282,7 +285,7 @@ def _store_sources(load: _Load, batch: Sequence[Candidate], clock: datetime) -> 
         load.take(write_entities(load.database, load.run, load.view, entities))
 
 
-def _second_pass(load: _Load) -> None:
+def _second_pass(load: Load) -> None:
     base = 0
     with EdgeWorkers(lambda batch: _store_edges(load, batch), load.options.workers, load.options.batch_size) as workers:
         for source in load.sources:
@@ -301,7 +304,7 @@ def _second_pass(load: _Load) -> None:
     load.tell("edges", base, last=True)
 
 
-def _edge(load: _Load, line: Line) -> Candidate | None:
+def _edge(load: Load, line: Line) -> Candidate | None:
     """The edge of a line, or None for another kind, or for a broken line of one (the first pass dealt with those)."""
     if surely_no_edge(line):
         return None
@@ -314,7 +317,7 @@ def _edge(load: _Load, line: Line) -> Candidate | None:
         return None
 
 
-def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
+def _store_edges(load: Load, batch: Sequence[Candidate]) -> Outcome:
     sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     unchanged = load.view.leave_edges({key[1:]: changed for key, changed in sifted.again.items()})
@@ -334,12 +337,14 @@ def _store_edges(load: _Load, batch: Sequence[Candidate]) -> Outcome:
     return outcome
 
 
-def _counts(load: _Load) -> dict[str, Any]:
+def counted(load: Load) -> dict[str, Any]:
+    """What the run record says that the load did."""
     return {"records": {"read": load.read, "rejected": load.rejects.total}, **load.outcome.as_json(),
             "rejected_reasons": dict(load.rejects.counts)}
 
 
-def _summary(load: _Load, record: dict[str, Any], started: float) -> Summary:
+def summed_up(load: Load, record: dict[str, Any], started: float) -> Summary:
+    """What the load did, for whoever asked for it."""
     return Summary(record, load.outcome, load.read, dict(load.rejects.counts), load.rejects.name, time.monotonic() - started,
                    load.options.dry_run, load.run.policies.hash != load.options.policies.hash, dict(load.rejects.by_file))
 
@@ -366,9 +371,9 @@ def _dry_run(database: Database, sources: list[Source], options: IngestOptions, 
     seq = int((state or {}).get("head_seq", 0)) + 1
     run = runs.Run(database, seq, "dry-run", options.trace_id or "", {}, order, options.lease_seconds)
     with RejectFile(options.rejects) as rejects:
-        load = _Load(database, options, sources, run, Rules(order, options.require_registered_sources),
+        load = Load(database, options, sources, run, Rules(order, options.require_registered_sources),
                      View(seq=seq, dry=True), rejects, progress or (lambda _: None))
-        _run(load)
+        pass_over(load)
     record = {"seq": None, "run_id": None, "trace_id": options.trace_id, "actor": options.actor, "pipeline": options.pipeline,
               "version": options.version, "status": "dry-run", "digest": None, "graph_hash": (state or {}).get("graph_hash")}
-    return _summary(load, record, started)
+    return summed_up(load, record, started)

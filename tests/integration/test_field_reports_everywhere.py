@@ -212,9 +212,9 @@ def test_report_8_two_ids_in_one_text_are_never_one_id(take: Callable[..., Any],
     """A comma is no declared separator of any of them. In CSV a cell is one id, so what it cites is a passage that no record declares."""
     if importer == "redocred":
         with pytest.raises(InputError, match=r"edges\.sql failed"):  # sentences are numbers; nothing is loaded
-            take(importer, Case(chunks=("c1", "c1"), joined=True))
+            take(importer, Case(document="d", chunks=("c1", "c1"), joined=True))
         return
-    joined = Case(chunks=("c1", "c2"), known=("c1", "c2"), joined=True)
+    joined = Case(document="d", chunks=("c1", "c2"), known=("c1", "c2"), joined=True)
     summary, edges = take(importer, joined, require_registered_sources=importer == "csv")
     assert edges == []
     assert sum(summary.rejected.values()) == 1

@@ -96,6 +96,8 @@ def loads(fresh_database: Database, cypher: Cypher, tenant: str, tmp_path: Path)
     @contextmanager
     def read(name: str) -> Iterator[Callable[..., tuple[LossReport, list[dict[str, Any]]]]]:
         with bound_to_neo4j(find_pipeline(name, tmp_path), fresh_database.connection) as bound:
+            assert "embedding" not in Path(str(bound.files["nodes"])).read_text(encoding="utf-8")
+
             def load(**options: str) -> tuple[LossReport, list[dict[str, Any]]]:
                 cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
                 values = {one: options.get(one) for one in bound.pipeline.options}
