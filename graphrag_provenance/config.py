@@ -98,6 +98,12 @@ class Settings(BaseSettings):
     """Edges a transaction."""
     pipeline_memory_mb: int = Field(512, ge=64)
     """Memory that the queries of a pipeline may take, in megabytes; beyond it they use the disk."""
+    source_username: str = "neo4j"
+    """User name on the Neo4j that a pipeline reads (--from-neo4j)."""
+    source_password: SecretStr | None = None
+    """Password there."""
+    source_database: str | None = None
+    """Database there; default: the user's home database."""
     query_timeout_seconds: float = Field(10.0, gt=0)
     """Database-side time limit of one read."""
     lease_seconds: float = Field(60.0, gt=1)

@@ -83,6 +83,8 @@ class ImportFiles:
     delimiter: str = DELIMITERS[0]
     counts: dict[str, int] = field(default_factory=dict)
     """File → rows."""
+    id_type: str = "string"
+    """What the ids of nodes are: `string` or `integer`."""
     longest: int = 0
     """Characters of the longest row."""
     _open: dict[str, TextIO] = field(default_factory=dict)
@@ -156,8 +158,8 @@ class ImportFiles:
     def finish(self, told: Mapping[str, Any]) -> None:
         """Write what the import needs to know, and what came of it: `told` goes into the manifest."""
         self._stack.close()
-        manifest = {"schema": 1, **told, "array_delimiter": f"U+{ord(self.delimiter):04X}", "longest_row": self.longest,
-                    "rows": dict(sorted(self.counts.items()))}
+        manifest = {"schema": 1, **told, "id_type": self.id_type, "array_delimiter": f"U+{ord(self.delimiter):04X}",
+                    "longest_row": self.longest, "rows": dict(sorted(self.counts.items()))}
         (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         (self.folder / ARGUMENTS).write_text("".join(f"{one}\n" for one in import_arguments(self.folder, relative=True)), encoding="utf-8")
 
@@ -183,17 +185,20 @@ def import_arguments(folder: Path, *, relative: bool = False) -> list[str]:
     files = sorted(manifest["rows"])
     place = "" if relative else f"{folder}/"
     return [
-        "--id-type=string", "--multiline-fields=true", "--bad-tolerance=0", f"--array-delimiter={manifest['array_delimiter']}",
+        f"--id-type={manifest['id_type']}", f"--array-delimiter={manifest['array_delimiter']}",
+        "--multiline-fields=true", "--bad-tolerance=0",
         f"--read-buffer-size={max(_LEAST_BUFFER, 4 * manifest['longest_row'])}",
         *(f"--{file.partition('-')[0]}={place}{file}.csv" for file in files)]
 
 
-def write_import_files(folder: Path, rows: Callable[[], Iterable[Mapping[str, Any]]], told: Mapping[str, Any]) -> ImportFiles:
+def write_import_files(
+    folder: Path, rows: Callable[[], Iterable[Mapping[str, Any]]], told: Mapping[str, Any], *, id_type: str = "string",
+) -> ImportFiles:
     """Write what `rows` gives (`id`, `labels`, `properties` of a node; `start`, `end`, `type`, `properties` of a relationship) into an
     empty folder. It is called again, for another delimiter, if an element of a list holds the one that was taken."""
     for delimiter in DELIMITERS:
         try:
-            with ImportFiles(folder, delimiter) as files:
+            with ImportFiles(folder, delimiter, id_type=id_type) as files:
                 for row in rows():
                     if "labels" in row:
                         files.node(row["id"], row["labels"], row["properties"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -223,6 +223,8 @@ class Bound:
     files: Mapping[str, Path | str | None]
     """Input → its file, an address (text with `://`), or None for an optional one that is absent."""
     values: Mapping[str, str | None]
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Input → what the run record calls it, where that is not its path."""
 
 
 def bind(

@@ -44,9 +44,9 @@ def run_pipeline(
 
 def _made_from(bound: Bound) -> list[dict[str, Any]]:
     files: list[dict[str, Any]] = []
-    for place in bound.files.values():
+    for name, place in bound.files.items():
         if isinstance(place, Path):
-            files.append(_file(str(place), place))
+            files.append(_file(bound.told.get(name, str(place)), place))
         elif place is not None:
             files.append({"name": place, "bytes": None, "sha256": ""})  # an address has no hash before it is read
     files += [_file(f"{bound.pipeline.name}/{path.name}", path) for path in bound.pipeline.files]

@@ -134,7 +134,7 @@ def add_aliases(tx: Transaction, pending: Pending, aliases: Mapping[str, Node], 
     created = [alias_id for alias_id in sorted(aliases) if alias_id not in known]
     if pending.dry:
         created = [alias_id for alias_id in created if alias_id not in pending.view.aliases]
-        pending.view.aliases.update(created)
+        pending.view.aliases |= {alias_id: aliases[alias_id] for alias_id in created}
     elif created:
         rows = tx.run("entity.create_aliases", rows=[{"props": aliases[alias_id]} for alias_id in created])
         created = [row["alias_id"] for row in rows]

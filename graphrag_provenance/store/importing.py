@@ -15,6 +15,12 @@ MARKER = "import_lists"
 """Property that names the lists of an imported node or relationship that are empty (`name`), or hold one empty text (`name=`)."""
 
 
+def require_empty(database: Database) -> None:
+    """Raises StoreConflictError for a database that holds anything, whoever wrote it: a bulk load would replace it."""
+    if not database.read("store.empty")[0]["empty"]:
+        raise StoreConflictError("The database is not empty, and a bulk load makes a new one.", hint="Leave out --bulk to add to it.")
+
+
 def finish_import(database: Database, graph_hash: str | None) -> None:
     """Apply the schema, make the lists that import files cannot say, and compare the graph hash with that of the files.
 

@@ -240,14 +240,7 @@ def _try_begin(
         seq = int(store.get("head_seq", 0)) + 1
         stands = stored_policies(store) or policies
         order = policies if new_order else stands
-        record = {
-            "seq": seq, "run_id": run_id, "trace_id": trace_id, "actor": start.actor, "kind": start.kind,
-            "pipeline": start.pipeline, "version": start.version, "started_at": now(), "status": "running",
-            "counts": "{}", "inputs": json.dumps([dict(i) for i in start.inputs], sort_keys=True), "policies_hash": order.hash,
-            "order": order_text(order),
-        }
-        if start.resumes is not None:
-            record["resumes"] = start.resumes
+        record = _opened(start, seq, run_id, trace_id, order)
         tx.run("run.begin", id=STORE_ID, run=record, store={
             "writer": run_id, "writer_seq": seq, "writer_host": socket.gethostname(), "writer_pid": os.getpid(),
             "lease_until": clock + timedelta(seconds=lease_seconds), "head_seq": seq,
@@ -308,11 +301,7 @@ def _seal(
     total = MultisetHash(store.get("sum", EMPTY_SUM))
     for row in tx.run("run.fold", seq=record["seq"], counted=False):
         total.combine(MultisetHash(row["sum"]))
-    ended = {
-        **record, "finished_at": now(), "status": status, "counts": json.dumps(counts, sort_keys=True),
-        "graph_hash": total.graph_hash(), "previous": store.get("digest"),
-    }
-    ended["digest"] = run_digest(run_json(ended))
+    ended = _ended(record, status, counts, total, store.get("digest"))
     settled = {} if order is None or status != "finished" else {
         "policies": order_text(order), "policies_hash": order.hash, "policies_next": None}
     tx.run("run.end", id=STORE_ID, seq=record["seq"], run=ended, store={
@@ -330,6 +319,47 @@ def require_unstaged(store: Mapping[str, Any] | None, settles: int | None = None
     if settles is None and staged is not None:
         raise StoreConflictError(f"Run {staged} is staged: nothing else is written until it is published or discarded.",
                                  hint=f"See it: gprov run show {staged}. Then: gprov run publish {staged}, or gprov run discard {staged}.")
+
+
+def _opened(start: RunStart, seq: int, run_id: str, trace_id: str, order: PolicyLattice) -> dict[str, Any]:
+    """The record of a run that begins."""
+    record = {
+        "seq": seq, "run_id": run_id, "trace_id": trace_id, "actor": start.actor, "kind": start.kind,
+        "pipeline": start.pipeline, "version": start.version, "started_at": now(), "status": "running",
+        "counts": "{}", "inputs": json.dumps([dict(i) for i in start.inputs], sort_keys=True), "policies_hash": order.hash,
+        "order": order_text(order),
+    }
+    return record if start.resumes is None else record | {"resumes": start.resumes}
+
+
+def _ended(
+    record: Mapping[str, Any], status: str, counts: Mapping[str, Any], total: MultisetHash, previous: str | None,
+) -> dict[str, Any]:
+    """The record of a run that ends, with its digest."""
+    ended = {
+        **record, "finished_at": now(), "status": status, "counts": json.dumps(counts, sort_keys=True),
+        "graph_hash": total.graph_hash(), "previous": previous,
+    }
+    return ended | {"digest": run_digest(run_json(ended))}
+
+
+def first_run(database: Database, start: RunStart, policies: PolicyLattice) -> Run:
+    """The run that a store begins with when it is made of files: nothing holds it, since nobody else can see that store yet.
+    Raises InputError for a trace id that is none."""
+    try:
+        trace_id = parse_trace_id(start.trace_id) if start.trace_id else uuid.uuid4().hex
+    except ValueError as error:
+        raise InputError(f"{error}.", hint="Leave it out to have one made.") from None
+    record = _opened(start, 1, str(uuid.uuid4()), trace_id, policies)
+    return Run(database, 1, record["run_id"], trace_id, record, policies, 0.0)
+
+
+def first_store(run: Run, counts: Mapping[str, Any], total: MultisetHash) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The run's record and the store's own, as they stand when that run has finished."""
+    ended = _ended(run.record, "finished", counts, total, None)
+    return ended, {
+        "id": STORE_ID, "head_seq": 1, "writer_seq": 1, "policies": order_text(run.policies), "policies_hash": run.policies.hash,
+        "sum": total.to_bytes(), "graph_hash": ended["graph_hash"], "digest": ended["digest"]}
 
 
 def run_json(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,15 +34,16 @@ class View:
     """Nodes by kind and key. Safe to share between the threads of one run."""
 
     def __init__(self, *, seq: int = 0, completes: frozenset[int] = frozenset(), dry: bool = False, limit: int = 100_000,
-                 virgin: bool = False) -> None:
+                 virgin: bool = False, whole: bool = False) -> None:
         self.dry = dry
+        self._whole = whole
         self._met: set[int] | None = set() if virgin else None
         self.seq = seq
         self.completes = completes
         self._limit = limit
         self.restated = _Recent(limit)
         self.unchanged = _Recent(limit)
-        self.aliases: set[str] = set()
+        self.aliases: dict[str, Node] = {}
         self._declared: dict[str, set[str]] = {}
         self._lock = threading.Lock()
         self._nodes: dict[Kind, OrderedDict[Key, Node]] = {kind: OrderedDict() for kind in _QUERY}
@@ -91,13 +92,17 @@ class View:
         cached = self._nodes[kind]
         with self._lock:
             for key, node in nodes.items():
-                if node.get("text") is not None:
+                if node.get("text") is not None and not self._whole:
                     node = {name: value for name, value in node.items() if name != "text"}
                 cached[key] = node
                 if self.dry and kind == "document" and node["registered"]:
                     self._declared.setdefault(key[1], set()).add(key[0])
             while not self.dry and len(cached) > self._limit:
                 cached.popitem(last=False)
+
+    def nodes(self, kind: Kind) -> Mapping[Key, Node]:
+        """What is remembered of one kind; in a dry run over an empty store all that the store would hold. (With `whole` texts, too.)"""
+        return self._nodes[kind]
 
     def remember_candidates(self, document: Key, candidates: Mapping[str, Candidate]) -> None:
         """Dry run only: revisions of a document that the store does not have."""

@@ -406,7 +406,8 @@ def test_a_workspace_has_a_pipeline_that_is_checked_and_run_and_says_what_was_lo
 ) -> None:
     assert gprov("init", ".").exit_code == 0
     listed = {row["name"]: row["from"] for row in parsed(gprov("pipeline", "list", "--format", "json"))["pipelines"]}
-    assert listed == {"example": "workspace", **dict.fromkeys(("csv", "langchain", "lightrag", "msgraphrag", "redocred"), "shipped")}
+    assert listed == {"example": "workspace", **dict.fromkeys(
+        ("csv", "graphiti", "langchain", "lightrag", "msgraphrag", "neo4j-graphrag", "redocred"), "shipped")}
     assert parsed(gprov("pipeline", "check", "example", "--format", "json"))["ok"] is True
     dry = gprov("pipeline", "run", "example", "--dry-run", "--format", "json")
     assert (dry.exit_code, parsed(dry)["run"]["seq"]) == (0, None)

@@ -7,7 +7,6 @@ need an optional package are loaded when they are asked for.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.exports.import_files import export_import_files
 from graphrag_provenance.exports.jsonl import Exported, export_jsonl, policy_file
 from graphrag_provenance.interfaces.cli.context import open_database, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.folders import new_folder
 from graphrag_provenance.interfaces.cli.options import Clearance, Home, Principal, ReaderFile, RoleOption, Tenant, Workspace
 from graphrag_provenance.interfaces.cli.render import plain
 from graphrag_provenance.store.exporting import export_everything
@@ -178,27 +178,10 @@ def import_csv(
     """
     settings = settings_for(home, workspace)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
-    with open_database(settings, migrate=False) as database, _folder(folder) as made, \
+    with open_database(settings, migrate=False) as database, new_folder(folder) as made, \
             export_everything(database, who, all_tenants=True) as everything:
         files = export_import_files(everything, made)
     say(f"Exported {', '.join(f'{count:,} {file}' for file, count in sorted(files.counts.items())) or 'nothing'}.")
-
-
-@contextmanager
-def _folder(path: Path) -> Iterator[Path]:
-    """A new folder that appears under its name when all of it is written."""
-    if path.exists():
-        raise InputError(f"{path} exists already.", hint="Name a new folder.")
-    try:
-        made = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
-        try:
-            yield made
-            made.rename(path)
-        except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
-            raise
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from None
 
 
 @contextmanager

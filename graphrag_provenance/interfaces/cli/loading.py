@@ -21,6 +21,7 @@ from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.ingest.staging import stage as hold_back
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
 from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for, trace_id_for
+from graphrag_provenance.interfaces.cli.folders import new_folder
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, OptionValues, Workspace
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines
@@ -54,6 +55,13 @@ def ingest(
         Path | None,
         typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE"),
     ] = None,
+    bulk: Annotated[
+        bool, typer.Option("--bulk", help="First load of the empty local store by import files: faster, and nothing is there if it fails.")
+    ] = False,
+    bulk_files: Annotated[
+        Path | None,
+        typer.Option("--bulk-files", help="As --bulk, but only write the import files, into a new folder.", metavar="DIR"),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
     stage: Annotated[
         bool, typer.Option("--stage", help="Hold it back: nothing is live before gprov run publish RUN; check it with --candidate.")
@@ -86,8 +94,9 @@ def ingest(
 ) -> None:
     """Load standard records into the store. Exit code 1 if records were refused or edges withheld.
 
-    Loading the same input again writes nothing. An interrupted load keeps what it committed and is completed with --resume.
-    With --stage the load is held back as a whole, and other writers are refused until it is published or discarded.
+    Loading the same input again writes nothing. An interrupted load keeps what it committed and is completed with --resume. A first
+    load with --bulk comes to the same store. With --stage the load is held back as a whole, and other writers are refused until it is
+    published or discarded.
     """
     settings = settings_for(
         home, workspace, tenant=tenant, batch_size=batch_size, actor=actor,
@@ -118,6 +127,22 @@ def ingest(
         lease_seconds=settings.lease_seconds,
         wait_seconds=settings.wait_seconds,
     )
+    if bulk or bulk_files is not None:
+        if pipeline is not None:
+            raise InputError("A bulk load takes standard records.", hint="Leave out --bulk, or --pipeline.")
+        from graphrag_provenance.interfaces.cli import importing  # noqa: PLC0415 - only bulk loads need it
+
+        if bulk_files is None:
+            summary = importing.bulk_into_local(settings, paths, options)
+        else:
+            with new_folder(bulk_files) as made:
+                summary = importing.bulk_files(paths, options, made)
+            say(f"Import them: neo4j-admin database import full neo4j @import.args, in {bulk_files} on the server; then gprov db import "
+                f"{bulk_files} --finish. Into the local server: gprov db import {bulk_files}.")
+        report(summary.as_json(), format)
+        if summary.findings:
+            raise typer.Exit(1)
+        return None
     if pipeline is not None:
         if pipeline_name or pipeline_version:
             raise InputError("A pipeline has its own name and version.", hint="Leave out --pipeline-name and --pipeline-version.")

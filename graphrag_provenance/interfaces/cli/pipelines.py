@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import SecretStr
 
 from graphrag_provenance.config import Settings, default_actor
 from graphrag_provenance.errors import InputError, ProvenanceError
 from graphrag_provenance.ingest import IngestOptions
 from graphrag_provenance.ingest.extract import check as check_queries
+from graphrag_provenance.ingest.foreign import bound_to_neo4j
 from graphrag_provenance.ingest.losses import LossReport
 from graphrag_provenance.ingest.pipelines import Bound, Pipeline, bind, find_pipeline, list_pipelines, read_pipeline
 from graphrag_provenance.ingest.piping import run_pipeline
@@ -33,6 +35,7 @@ from graphrag_provenance.interfaces.cli.loading import lines, resumable
 from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, OptionValues, Workspace
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import print_json, print_lines, show_rows, table
+from graphrag_provenance.store.database import Connection
 
 app = typer.Typer(no_args_is_help=True, help="Pipelines of the operator's room.")
 
@@ -85,6 +88,12 @@ def run(
         list[str] | None,
         typer.Option("--input", help="File of an input that the pipeline declares. Repeatable.", metavar="NAME=PATH"),
     ] = None,
+    from_neo4j: Annotated[
+        str | None,
+        typer.Option(
+            "--from-neo4j", help="Read the inputs out of another tool's Neo4j; its user, password and database are the settings source_*.",
+            metavar="URI"),
+    ] = None,
     option: OptionValues = None,
     tenant: Annotated[
         str | None,
@@ -131,21 +140,27 @@ def run(
 ) -> None:
     """Load what a pipeline makes of its inputs, and print the loss report. Exit code 1 if rows were refused or edges withheld.
 
-    An input is the file of --input, or the declared one in the pipeline's folder. Nothing is loaded before every query has given all of
-    its rows. An interrupted load keeps what it committed and is completed with --resume.
+    An input is the file of --input, or the declared one in the pipeline's folder, or what --from-neo4j reads. Nothing is loaded before
+    every query has given all of its rows. An interrupted load keeps what it committed and is completed with --resume.
     """
     settings = settings_for(
         home, workspace, batch_size=batch_size, actor=actor, require_registered_sources=require_registered_sources or None
     )
     pipeline = find_pipeline(name, workspace or Path.cwd())
-    bound = bind(pipeline, given=_pairs("--input", input), options=_pairs("--option", option), allow_network=allow_network)
+    given, values = _pairs("--input", input), _pairs("--option", option)
     options = IngestOptions(
         policies=policies_for(settings, policies), relations=relations_for(relations) or {},
         actor=default_actor(settings), trace_id=trace_id_for(trace_id), dry_run=dry_run, stage=stage, resume=resume, workers=workers,
         batch_size=settings.batch_size, require_registered_sources=settings.require_registered_sources, verify_quotes=verify_quotes,
         rejects=rejects, max_line_bytes=settings.max_line_bytes, lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds,
     )
-    _execute(settings, bound, options, tenant, format, allow_network)
+    if from_neo4j is None:
+        _execute(settings, bind(pipeline, given=given, options=values, allow_network=allow_network), options, tenant, format, allow_network)
+        return
+    check_queries(pipeline)
+    source = Connection(from_neo4j, settings.source_username, settings.source_password or SecretStr(""), settings.source_database)
+    with bound_to_neo4j(pipeline, source, given=given, options=values, allow_network=allow_network) as bound:
+        _execute(settings, bound, options, tenant, format, allow_network)
 
 
 def load_files(

@@ -1,0 +1,129 @@
+"""A bulk load comes to what an ordinary load of the same records comes to, node by node (spec 6, bulk load; spec 1, invariant 8)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cypher, Server
+from corpus.records import POLICIES, Record, Store, write
+from hypothesis import given, settings
+from test_loading_order import CALM, wipe, worlds
+from typer.testing import CliRunner
+
+from graphrag_provenance.errors import InputError, StoreConflictError
+from graphrag_provenance.exports.import_files import read_manifest
+from graphrag_provenance.exports.jsonl import policy_file
+from graphrag_provenance.ingest import IngestOptions, Summary
+from graphrag_provenance.ingest.bulk import bulk_load
+from graphrag_provenance.interfaces.cli.app import app
+from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.resources import etl_path
+from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.exporting import export_everything
+from graphrag_provenance.store.importing import require_empty
+
+OPERATOR = Reader("op", "T", frozenset(), frozenset({Role.OPERATOR}))
+OF_THE_RUN = {"run_id", "trace_id", "started_at", "finished_at", "digest", "touched"}
+
+
+@pytest.fixture(scope="module")
+def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    if not server.disposable:
+        pytest.skip("needs an empty store")
+    return Store(database, cypher, tmp_path_factory.mktemp("bulk"))
+
+
+def bulk(paths: list[Path], **more: Any) -> tuple[Summary, list[Mapping[str, Any]]]:
+    kept: list[Mapping[str, Any]] = []
+    options = IngestOptions(policies=POLICIES, actor="tester", rejects=paths[0].parent / "bulk-rejects.jsonl", **more)
+    return bulk_load(paths, options, lambda rows, _: kept.extend(rows())), kept
+
+
+def graph(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Nodes and relationships as text, in order; without what differs between two runs by nature."""
+    names: dict[str, str] = {}
+    told = []
+    for row in rows:
+        labels = row.get("labels")
+        kept = {name: value for name, value in row["properties"].items()
+                if value is not None and not (name in OF_THE_RUN and {"Run", "Store"} & set(labels or ()))}
+        if "counts" in kept:
+            kept["counts"] = {name: value for name, value in json.loads(kept["counts"]).items() if name != "writes"}
+        if labels is not None:
+            names[row["id"]] = repr((sorted(labels), sorted(kept.items())))
+            told.append(names[row["id"]])
+        else:
+            told.append(repr((names[row["start"]], row["type"], names[row["end"]], sorted(kept.items()))))
+    return sorted(told)
+
+
+def stored(store: Store) -> list[str]:
+    with export_everything(store.database, OPERATOR, all_tenants=True) as everything:
+        return graph([*everything.nodes(), *everything.relationships()])
+
+
+@settings(CALM, max_examples=10)
+@given(records=worlds())
+def test_the_graph_is_that_of_an_ordinary_load(store: Store, records: list[Record]) -> None:
+    wipe(store)
+    file = write(store.folder / "in.jsonl", records)
+    ordinary = store.load(files=[file])
+    summary, rows = bulk([file])
+    assert summary.run["graph_hash"] == store.hash()
+    assert graph(rows) == stored(store)
+    told, wanted = summary.as_json(), ordinary.as_json()
+    for name in ("records", "edges", "evidence", "entities", "sources", "withheld_reasons", "rejected_reasons"):
+        assert told[name] == wanted[name], name
+    assert (told["writes"]["nodes"], told["writes"]["relationships"]) == (
+        sum("labels" in row for row in rows) - 2, sum("start" in row for row in rows)), "all but the run and the store"
+
+
+def test_the_sample_with_what_is_refused(store: Store) -> None:
+    """Texts, spellings, declared relations, a broken line, quotes that are held against their passages."""
+    wipe(store)
+    sample = etl_path("samples", "payments")
+    bad = store.folder / "bad.jsonl"
+    bad.write_bytes(b'{"kind":"edge"}\n{"kind"\n')
+    paths = [*sorted(sample.glob("*.jsonl")), bad]
+    more: dict[str, Any] = {"require_registered_sources": True}
+    ordinary = store.load(files=paths, **more)
+    summary, rows = bulk(paths, **more)
+    assert graph(rows) == stored(store)
+    assert summary.rejected == ordinary.rejected != {}
+    assert summary.run["status"] == "finished"
+
+
+def test_files_are_written_without_a_server_and_a_bulk_load_meets_only_an_empty_store(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = str(etl_path("samples", "payments"))
+    wipe(store)
+    require_empty(store.database)
+    graph_hash = store.load(files=sorted(Path(sample).glob("*.jsonl"))).run["graph_hash"]
+    with pytest.raises(StoreConflictError, match="not empty"):
+        require_empty(store.database)
+    monkeypatch.setenv("GRAPHRAG_PROVENANCE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:9")
+    monkeypatch.chdir(tmp_path)
+
+    def gprov(*args: str) -> Any:
+        return CliRunner().invoke(app, ["ingest", sample, "--policies", str(tmp_path / "order.toml"), *args])
+
+    (tmp_path / "order.toml").write_text(policy_file(POLICIES), encoding="utf-8")
+    done = gprov("--bulk-files", str(tmp_path / "files"), "--format", "json")
+    assert done.exit_code == 1, "some edges of the sample are withheld"
+    assert json.loads(done.stdout)["run"]["graph_hash"] == read_manifest(tmp_path / "files")["graph_hash"] == graph_hash
+    assert "gprov db import" in done.stderr
+    assert not (tmp_path / "home").exists(), "no server was started for it"
+    for args, told in (
+        (["--bulk"], "NEO4J_URI names another"), (["--bulk-files", str(tmp_path / "files")], "exists already"),
+        (["--bulk", "--pipeline", "csv"], "standard records"), (["--bulk-files", "x", "--resume", "1"], "neither a dry run"),
+    ):
+        refused = gprov(*args)
+        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
+    with pytest.raises(InputError, match="neither a dry run"):
+        bulk([Path(sample)], dry_run=True)
