@@ -47,18 +47,22 @@ def failure(status: int, code: str, message: str, hint: str | None = None, heade
     return Json({"schema": 1, "error": {"code": code, "message": message, "hint": hint}}, status, headers={**more, **(headers or {})})
 
 
-def failure_of(error: errors.ProvenanceError) -> Json:
-    """The answer to one of our errors."""
+def told(error: errors.ProvenanceError) -> tuple[int, str, str | None]:
+    """Status, sentence and advice of one of our errors, as a caller may read them; the whole of it goes to the operators."""
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    if status == 401:
-        return failure(401, error.code, error.message, error.hint, {"WWW-Authenticate": "Bearer"})
     if status >= 500 or isinstance(error, errors.UnknownClearanceError):
         report("error", "a request failed", code=error.code, message=str(error))
-        return failure(status, error.code, *_TOLD[status])
+        return status, *_TOLD[status]
     hint = error.hint
     if hint is not None and ("gprov " in hint or "--" in hint):  # advice for the command line
         hint = None
-    return failure(status, error.code, error.message, hint)
+    return status, error.message, hint
+
+
+def failure_of(error: errors.ProvenanceError) -> Json:
+    """The answer to one of our errors."""
+    status, message, hint = told(error)
+    return failure(status, error.code, message, hint, {"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 
 async def on_error(_: Request, error: Exception) -> Response:
