@@ -45,7 +45,7 @@ class Gateway:
         token = self._sessions.token(name) if name and scope["method"] == "GET" else None
         given = [] if token is None else [(b"authorization", b"Bearer " + token.encode("ascii"))]
         scope = {**scope, "headers": [*scope["headers"], *given], "state": {**(scope.get("state") or {}), "session": name if token else ""}}
-        await _Answer(self._sessions, scope, send, name).run(self._app, receive)
+        await _Answer(self._sessions, scope, send, name if token else "").run(self._app, receive)
 
 
 def under(path: str, places: tuple[str, ...]) -> bool:
@@ -64,7 +64,8 @@ class _Answer:
     """The answer to one request: passed on, or made into a page."""
 
     def __init__(self, sessions: Sessions, scope: Scope, send: Send, session: str) -> None:
-        self._sessions, self._scope, self._send, self._session = sessions, scope, send, session
+        self._sessions, self._scope, self._send = sessions, scope, send
+        self._session = session  # whose token was sent; it ends if that is refused
         self._start: Message | None = None
         self._body: list[bytes] = []
 

@@ -95,8 +95,8 @@ def _read(query: Mapping[str, str], most_hops: int, reader: Reader) -> _Form:
     given, problems = form.given, form.problems
     if reader.is_auditor and given["view"] != "reader":
         form.audience = "auditor"
-    if not given["from"] and not given["to"]:
-        return form
+    if not given["from"] or not given["to"]:
+        return form  # half a claim is one that is still being written
     ends = [_end(given[name], name, problems) for name in ("from", "to")]
     relations = tuple(one for one in _BETWEEN.split(given["relations"].replace("->", " ")) if one)
     if not all(map(is_name, relations)):
