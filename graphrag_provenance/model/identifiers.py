@@ -23,6 +23,8 @@ RESERVED_RELATIONSHIPS = frozenset({"HAS_REVISION", "HAS_CHUNK", "HAS_RECORDED_S
 ID_RULE = "nfc-trim-collapse/1"
 MAX_ID_BYTES = 2_000
 _POINT_NAMESPACE = uuid.UUID("6f2d9a3c-52a4-5e0b-9d6f-3a2b1c0d4e5f")
+REVISION_PATTERN = r"^[\s\S]+@[^@]+$"
+"""What `split_revision` takes, for JSON Schema."""
 _SPACES = re.compile(r"\s+")
 
 

@@ -25,6 +25,7 @@ from pydantic import (
 
 from graphrag_provenance.model.identifiers import (
     MAX_ID_BYTES,
+    REVISION_PATTERN,
     canonical_json,
     check_entity_type,
     normalise_entity_id,
@@ -116,7 +117,7 @@ Unicode = Annotated[str, Field(min_length=0)]
 Identifier = Annotated[str, Field(min_length=1), AfterValidator(_sized)]
 EntityId = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 EntityType = Annotated[str, AfterValidator(check_entity_type)]
-RevisionId = Annotated[Unicode, AfterValidator(_revision)]
+RevisionId = Annotated[Unicode, AfterValidator(_revision), Field(json_schema_extra={"pattern": REVISION_PATTERN})]
 Relation = Annotated[str, AfterValidator(_relation)]
 Tenant = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 PolicyStatement = Annotated[

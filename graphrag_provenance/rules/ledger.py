@@ -11,10 +11,10 @@ import tomllib
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.model.identifiers import parse_address, split_revision
+from graphrag_provenance.model.identifiers import REVISION_PATTERN, parse_address, split_revision
 from graphrag_provenance.model.instants import parse_instant
 
 USUAL_ORDER = ("prerequisite", "action", "verification")
@@ -35,7 +35,16 @@ def _instant(value: str | datetime) -> str | datetime:
     return value
 
 
-Entities = list[Annotated[str, AfterValidator(_address)]]
+def _distinct(facets: list[str]) -> list[str]:
+    twice = sorted({facet for facet in facets if facets.count(facet) > 1})
+    if twice:
+        raise ValueError(f"{', '.join(twice)} stands there twice")
+    return facets
+
+
+_ADDRESS = {"pattern": r"^[A-Za-z][A-Za-z0-9_]{0,63}:\s*\S"}
+_REVISION = {"pattern": REVISION_PATTERN}
+Entities = list[Annotated[str, AfterValidator(_address), Field(json_schema_extra=_ADDRESS)]]
 Facet = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -50,7 +59,8 @@ class Condition(_Strict):
     """Environment."""
     region: str | None = None
     """Region."""
-    at: Annotated[str | datetime, AfterValidator(_instant)] | None = None
+    at: Annotated[
+        str | datetime, AfterValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})] | None = None
     """Instant with a time zone."""
 
     @property
@@ -62,7 +72,7 @@ class Condition(_Strict):
 class PassageRef(_Strict):
     """A passage: one chunk of one revision."""
 
-    doc: Annotated[str, AfterValidator(_revision)]
+    doc: Annotated[str, AfterValidator(_revision), Field(json_schema_extra=_REVISION)]
     """Revision, doc@version."""
     chunk: str
     """Chunk id inside that revision."""
@@ -98,7 +108,7 @@ class Ledger(_Strict):
     """Where and when the answer must hold."""
     facets: list[Facet] = []
     """Facets that the answer must cover."""
-    order: list[Facet] = list(USUAL_ORDER)
+    order: Annotated[list[Facet], AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True})] = list(USUAL_ORDER)
     """Facets that follow each other, first to last."""
     entries: list[Entry]
     """The sentences, in the order of the answer."""
@@ -113,15 +123,11 @@ def parse_ledger(text: str, source: str) -> Ledger:
     except ValueError as error:
         raise InputError(f"{source} is not valid JSON: {error}.") from None
     try:
-        ledger = Ledger.model_validate(raw)
+        return Ledger.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{source}: {place}: {first['msg']}.", hint="The format: docs/gate.schema.json.") from None
-    twice = sorted({facet for facet in ledger.order if ledger.order.count(facet) > 1})
-    if twice:
-        raise InputError(f"{source}: order: {', '.join(twice)} stands there twice.")
-    return ledger
 
 
 def ledger_schema() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from graphrag_provenance.access.interface import AccessSource
-from graphrag_provenance.errors import InputError, NotFoundError, StoreConflictError
+from graphrag_provenance.errors import NotFoundError, StoreConflictError
 from graphrag_provenance.model.identifiers import canonical_text, relationship_type, split_revision
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.queries import query
@@ -40,7 +40,7 @@ def traces_as_of(
     database: Database, questions: Sequence[Question], reader: Reader, seq: int, *, granted: Collection[str] = frozenset(),
     access: AccessSource | None = None, audience: Audience = "reader",
 ) -> list[Trace]:
-    """What `traces` says, of the graph as it was after run `seq`. Raises InputError for a run that is not there or has not ended,
+    """What `traces` says, of the graph as it was after run `seq`. Raises NotFoundError for a run that is not there or has not ended,
     and as `traces` does. The chains that an auditor is told were rejected are those the auditor may see."""
     _require_ended(database, seq)
     return traces(database, questions, reader, granted=granted, access=access, audience=audience,
@@ -51,7 +51,7 @@ def edge_as_of(
     database: Database, reader: Reader, edge_id: str, seq: int, granted: Collection[str] = frozenset(), *,
     access: AccessSource | None = None,
 ) -> Json:
-    """What `edge_show` says of a published edge, of the graph as it was after run `seq`. Raises NotFoundError, InputError."""
+    """What `edge_show` says of a published edge, of the graph as it was after run `seq`. Raises NotFoundError."""
     _require_ended(database, seq)
 
     def read(view: Visibility) -> tuple[Json, set[str]]:
@@ -79,7 +79,7 @@ def edge_as_of(
 def _require_ended(database: Database, seq: int) -> None:
     rows = database.read("run.by_seq", seq=seq)
     if not rows or rows[0]["run"]["status"] == "running":
-        raise InputError(f"There is no ended run {seq}.", hint="See: gprov run list.")
+        raise NotFoundError(f"There is no ended run {seq}.", hint="See: gprov run list.")
 
 
 class _OrderChanged(Exception):

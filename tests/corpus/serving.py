@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 from corpus.records import Store, chunk, cites, document, edge, entity, revision, sha256
 from graphrag_provenance.config import Settings
@@ -57,7 +64,7 @@ def key_file(folder: Path, readers: Mapping[str, Reader] = READERS) -> tuple[Pat
     """A file of API keys, and the key of each reader."""
     made = {name: new_key(one.principal, one.tenant, sorted(one.clearances), sorted(one.roles)) for name, one in readers.items()}
     path = folder / "keys.toml"
-    path.touch(mode=0o600)
+    path.touch(mode=0o600, exist_ok=True)
     path.write_text("".join(entry.as_toml() for _, entry in made.values()), encoding="utf-8")
     return path, {name: key for name, (key, _) in made.items()}
 
@@ -90,10 +97,51 @@ def settings_of(folder: Path, **more: Any) -> tuple[Settings, dict[str, str]]:
     return Settings(serve_api_keys=path, serve_burst=10_000, serve_rate_per_minute=100_000, serve_timeout_seconds=120, **more), keys
 
 
+def service_of(connection: Connection, folder: Path, **more: Any) -> tuple[FastAPI, dict[str, str], Settings]:
+    """A service of the store at `connection`, the keys of its readers, and its settings."""
+    settings, keys = settings_of(folder, **more)
+    database = Database(connection, read_timeout=120, retry_seconds=2)
+    return create_app(Service(database, settings), identity_for(settings)), keys, settings
+
+
+@contextmanager
+def listening(app: ASGIApp) -> Iterator[str]:
+    """The address of an application that listens on loopback, in a thread of this process."""
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(30)
+
+
 @contextmanager
 def serving(connection: Connection, folder: Path, **more: Any) -> Iterator[Served]:
     """A service of the store at `connection`, in this process."""
-    settings, keys = settings_of(folder, **more)
-    app = create_app(Service(Database(connection, read_timeout=120, retry_seconds=2), settings), identity_for(settings))
+    app, keys, settings = service_of(connection, folder, **more)
     with TestClient(app, base_url="http://testserver", raise_server_exceptions=True) as client:
         yield Served(app, client, keys, settings)
+
+
+@contextmanager
+def serve_process(connection: Connection, folder: Path, **more: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    """`gprov serve` as a process of its own: its address, and the keys of its readers. It has ended well when this ends."""
+    path, keys = key_file(folder)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_"))},
+        "NEO4J_URI": connection.uri, "NEO4J_USERNAME": connection.username,
+        "NEO4J_PASSWORD": connection.password.get_secret_value(), "GRAPHRAG_PROVENANCE_SERVE_API_KEYS": str(path),
+        "GRAPHRAG_PROVENANCE_SERVE_BURST": "100000", "GRAPHRAG_PROVENANCE_SERVE_RATE_PER_MINUTE": "1000000",
+        **{f"GRAPHRAG_PROVENANCE_{name.upper()}": str(value) for name, value in more.items()},
+    }
+    command = [sys.executable, "-m", "graphrag_provenance.interfaces.cli", "serve", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            assert first.startswith("Serving at http://127.0.0.1:"), first + process.stderr.read()
+            yield first.split()[2].rstrip("."), keys
+        finally:
+            process.terminate()
+        assert process.wait(60) == 0

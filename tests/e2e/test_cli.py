@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = [
     "demo", "init", "db", "schema", "ingest", "trace", "edge", "entity", "run", "verify", "policy", "query", "schema-json",
     "quote", "answer", "retrieval", "path", "gate", "eval", "doc", "audit", "pipeline", "export",
-    "serve", "key",
+    "serve", "mcp", "key",
 ]  # fmt: skip
 VERBS = [
     "db start", "schema apply", "schema status", "edge show", "edge list", "edge history", "entity find", "entity show",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,9 +10,31 @@ import pytest
 from conftest import Cypher
 from corpus.records import Store
 from corpus.serving import READERS, Served, load, serving
+from pydantic import TypeAdapter
 
+from graphrag_provenance.errors import AccessDeniedError, NotFoundError, ProvenanceError
+from graphrag_provenance.interfaces.http.shapes.answers import GateAnswer, ImpactAnswer, RecordedAnswer, Recording
+from graphrag_provenance.interfaces.http.shapes.claims import TraceAnswer
+from graphrag_provenance.interfaces.http.shapes.documents import DocumentAnswer, DocumentDiff
+from graphrag_provenance.interfaces.http.shapes.graph import (
+    EdgeAnswer,
+    EdgeHistory,
+    Edges,
+    Entities,
+    EntityAnswer,
+    Explanation,
+    RunAnswer,
+    Runs,
+)
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.ledger import Ledger
+from graphrag_provenance.store import lookups
+from graphrag_provenance.store.answers import answer_impact, show_answer
+from graphrag_provenance.store.as_of import edge_as_of
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.documents import doc_diff, doc_show
+from graphrag_provenance.store.explaining import explain_policy
+from graphrag_provenance.store.gate import gate
 from graphrag_provenance.store.traces import trace
 
 CLAIM = {"from": "System:a", "to": "System:c"}
@@ -130,3 +153,126 @@ def test_what_protects_a_browser_is_on_every_answer(served: Served) -> None:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "server" not in answer.headers
     assert served.get("ann", "/absent").json()["error"]["code"] == "not-found"
+
+
+def _record(name: str, *edges: str) -> dict[str, Any]:
+    return {"answer_id": name, "trace_id": "a" * 32, "claims": [{"text": f"{name} said", "path": list(edges)}]}
+
+
+EDGE, DIFF = {"id": "bc-ACME"}, {"id": "d", "before": "1", "after": "2"}
+LEDGER = {"entries": [{"sentence": "A calls B.", "edges": ["ab", "bc-ACME", "absent"]}]}
+READS: list[tuple[str, dict[str, Any], Any, Any]] = [
+    ("/v1/edge", EDGE, EdgeAnswer, lambda d, r: lookups.edge_show(d, r, "bc-ACME")),
+    ("/v1/edge", EDGE | {"as_of": 2}, EdgeAnswer, lambda d, r: edge_as_of(d, r, "bc-ACME", 2)),
+    ("/v1/edge/history", EDGE, EdgeHistory, lambda d, r: lookups.edge_history(d, r, "bc-ACME")),
+    ("/v1/edge/policy", EDGE, Explanation, lambda d, r: explain_policy(d, r, "bc-ACME").as_json()),
+    ("/v1/edges", {"limit": 2}, Edges, lambda d, r: _page("edges", lookups.edge_list(d, r, limit=2), 2)),
+    ("/v1/edges", {"after": "ab"}, Edges, lambda d, r: _page("edges", lookups.edge_list(d, r, after="ab"), 100)),
+    ("/v1/edges/withheld", {}, Edges, lambda d, r: _page("edges", lookups.edge_list(d, r, withheld=True), 100)),
+    ("/v1/entities", {"text": "ACME"}, Entities, lambda d, r: _page("entities", lookups.entity_find(d, r, "ACME"), 20)),
+    ("/v1/entity", {"address": "System:b"}, EntityAnswer, lambda d, r: lookups.entity_show(d, r, ("System", "b"))),
+    ("/v1/document", {"id": "d"}, DocumentAnswer, lambda d, r: doc_show(d, r, "d")),
+    ("/v1/document", {"id": "d@1"}, DocumentAnswer, lambda d, r: doc_show(d, r, "d@1")),
+    ("/v1/document/diff", DIFF, DocumentDiff, lambda d, r: doc_diff(d, r, "d@1", "d@2")),
+    ("/v1/answer", {"id": "N1"}, RecordedAnswer, lambda d, r: show_answer(d, r, "N1")),
+    ("/v1/answer", {"id": "N2"}, RecordedAnswer, lambda d, r: show_answer(d, r, "N2")),
+    ("/v1/answers/impact", {}, ImpactAnswer, lambda d, r: answer_impact(d, r)),
+    ("/v1/runs", {"limit": 1}, Runs, lambda d, r: _page("runs", lookups.run_list(d, r, limit=1), 1)),
+    ("/v1/runs/1", {}, RunAnswer, lambda d, r: lookups.run_show(d, 1, r)),
+]
+MISSING = {NotFoundError: 404, AccessDeniedError: 403}
+
+
+def _page(name: str, rows: list[Any], limit: int) -> dict[str, Any]:
+    return {"schema": 1, name: rows, "truncated": len(rows) == limit}
+
+
+@pytest.fixture(scope="module")
+def recorded(served: Served) -> Served:
+    """Two answers recorded over HTTP: one on what ann sees, one on what only the auditor sees."""
+    made = served.post("ann", "/v1/answers", {"answers": [_record("N1", "ab", "bc-ACME")]})
+    assert made.status_code == 200, made.text
+    TypeAdapter(Recording).validate_json(made.content, strict=True)
+    assert made.json()["answers"][0]["recorded"] is True
+    assert served.post("aud", "/v1/answers", {"answers": [_record("N2", "cd-ACME")]}).status_code == 200
+    return served
+
+
+@pytest.mark.parametrize("number", range(len(READS)), ids=[f"{path}-{n}" for n, (path, *_) in enumerate(READS)])
+@pytest.mark.parametrize("who", ["ann", "bob", "aud", "eve"])
+def test_every_read_is_the_one_of_the_command_line_for_the_same_reader(recorded: Served, store: Store, who: str, number: int) -> None:
+    path, params, shape, direct = READS[number]
+    answer = recorded.get(who, path, **params)
+    refused: ProvenanceError | None = None
+    wanted: Any = None
+    try:
+        wanted = json.loads(json.dumps(direct(store.database, READERS[who]), default=str))
+    except (NotFoundError, AccessDeniedError) as error:
+        refused = error
+    if refused is not None:
+        assert (answer.status_code, answer.json()["error"]["message"]) == (MISSING[type(refused)], refused.message)
+    else:
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == wanted
+        TypeAdapter(shape).validate_json(answer.content, strict=True)
+
+
+@pytest.mark.parametrize(("who", "audience"), [("ann", "reader"), ("aud", "auditor"), ("bob", "reader")])
+def test_answers_to_claims_and_ledgers_have_their_shape(recorded: Served, who: str, audience: str) -> None:
+    for claim in (CLAIM, {"from": "System:a", "to": "System:d"}, CLAIM | {"as_of": 2}):
+        TypeAdapter(TraceAnswer).validate_json(recorded.post(who, "/v1/trace", claim | {"audience": audience}).content, strict=True)
+    judged = recorded.post(who, "/v1/gate", LEDGER)
+    TypeAdapter(GateAnswer).validate_json(judged.content, strict=True)
+    assert judged.json() == gate(recorded.app.state.service.database, Ledger.model_validate(LEDGER), READERS[who]).as_json()
+
+
+def test_what_a_reader_may_not_see_is_answered_like_what_does_not_exist(recorded: Served) -> None:
+    for path, hidden, absent in (
+        ("/v1/edge", {"id": "cd-ACME"}, {"id": "no-ACME"}), ("/v1/edge/history", {"id": "odd-ACME"}, {"id": "not-ACME"}),
+        ("/v1/document", {"id": "s@1"}, {"id": "x@1"}), ("/v1/document/diff", DIFF | {"id": "s"}, DIFF | {"id": "x"}),
+        ("/v1/entity", {"address": "System:d"}, {"address": "System:x"}), ("/v1/edge", {"id": "bc-OTHER"}, {"id": "bc-NOONE"}),
+    ):
+        answers = [recorded.get("ann", path, **params) for params in (hidden, absent)]
+        names = [next(iter(params.values())) for params in (hidden, absent)]
+        assert [one.status_code for one in answers] == [404, 404]
+        assert answers[0].text.replace(f" {names[0]}", " NAME") == answers[1].text.replace(f" {names[1]}", " NAME")
+        assert _headers(answers[0]) == _headers(answers[1])
+    assert recorded.get("ann", "/v1/entities", text="secret").json()["entities"] == []
+
+
+def _headers(answer: Any) -> dict[str, str]:
+    return {name: value for name, value in answer.headers.items() if name not in ("x-trace-id", "content-length")}
+
+
+@pytest.mark.parametrize("more", [
+    {"tenant": "OTHER"}, {"clearance": "secret"}, {"role": "auditor"}, {"reader": "aud"}, {"principal": "aud"},
+])
+def test_an_address_cannot_say_who_asks(recorded: Served, more: dict[str, str]) -> None:
+    for path, params, _, _ in READS:
+        assert recorded.get("bob", path, **params, **more).status_code == 422
+
+
+def test_withheld_edges_runs_and_impact_need_a_role(recorded: Served) -> None:
+    for path, params in (("/v1/edges/withheld", {}), ("/v1/runs", {}), ("/v1/runs/1", {}), ("/v1/answers/impact", {}),
+                         ("/v1/edge/policy", {"id": "ab"})):
+        assert recorded.get("ann", path, **params).status_code == 403, path
+        assert recorded.get("aud", path, **params).status_code == 200, path
+    reasons = recorded.get("aud", "/v1/edges/withheld").json()["edges"][0]["reasons"]
+    assert reasons == ["unknown-policy: pubilc"]
+
+
+def test_recording_again_writes_nothing_and_otherwise_is_refused(recorded: Served) -> None:
+    runs = len(recorded.get("aud", "/v1/runs").json()["runs"])
+    again = recorded.post("ann", "/v1/answers", {"answers": [_record("N1", "ab", "bc-ACME")]})
+    assert (again.status_code, again.json()["answers"][0]["recorded"], again.json()["run"]) == (200, False, None)
+    other = recorded.post("ann", "/v1/answers", {"answers": [_record("N1", "ab")]})
+    hidden, absent = (recorded.post("ann", "/v1/answers", {"answers": [_record("N3", name)]}) for name in ("cd-ACME", "no-ACME"))
+    assert [one.status_code for one in (other, hidden, absent)] == [409, 409, 409]
+    assert hidden.text.replace("cd-ACME", "no-ACME") == absent.text
+    assert len(recorded.get("aud", "/v1/runs").json()["runs"]) == runs
+
+
+def test_a_recording_is_written_in_the_name_of_the_reader(recorded: Served) -> None:
+    assert recorded.get("ann", "/v1/answer", id="N1").json()["recorded"]["principal"] == "ann"
+    run = recorded.get("ann", "/v1/answer", id="N1").json()["recorded"]["run"]
+    assert recorded.get("aud", f"/v1/runs/{run}").json()["actor"] == "ann"

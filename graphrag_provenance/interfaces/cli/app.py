@@ -60,6 +60,7 @@ _COMMANDS = {
     "policy": _Place("policies", "app", "The order of policies: check, apply, explain."),
     "export": _Place("exporting", "app", "Exports: jsonl."),
     "serve": _Place("serving", "serve", "The store over HTTP."),
+    "mcp": _Place("model_context", "mcp", "The store for language models: read-only tools."),
     "key": _Place("keys", "app", "API keys of the service: new."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
     "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),

@@ -22,11 +22,11 @@ from graphrag_provenance.interfaces.http.failures import on_error, on_http, on_i
 from graphrag_provenance.interfaces.http.guard import Guard, Limits
 from graphrag_provenance.interfaces.http.identity import Identity
 from graphrag_provenance.interfaces.http.metrics import Metrics
-from graphrag_provenance.interfaces.http.routes import operations, tracing
+from graphrag_provenance.interfaces.http.routes import documents, edges, entities, judging, operations, runs, tracing
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.interfaces.web import pages
 
-ROUTERS = (tracing.router, operations.router)
+ROUTERS = (tracing.router, edges.router, entities.router, documents.router, judging.router, runs.router, operations.router)
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from graphrag_provenance.model.records import Instant
+from graphrag_provenance.model.reports import AnswerReport
 from graphrag_provenance.rules.chains import LONGEST
 from graphrag_provenance.rules.claims import Asked
 
@@ -16,7 +18,17 @@ _ADDRESS = r"^[A-Za-z][A-Za-z0-9_]{0,63}:\s*\S"
 Address = Annotated[str, Field(pattern=_ADDRESS, max_length=2_064, examples=["System:checkout-api"])]
 Relation = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")]
 Audience = Literal["reader", "auditor"]
-Seq = Annotated[int, Field(ge=1, lt=2**63)]
+
+
+def _whole(value: object) -> object:
+    """JSON has one kind of number: 6.0 is 6."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_Seq = Annotated[int, Field(ge=1, lt=2**53)]  # what every JSON reader keeps exactly
+_Hops = Annotated[int, Field(ge=1, le=LONGEST)]
+Seq = Annotated[_Seq, BeforeValidator(_whole, json_schema_input_type=_Seq)]
+Hops = Annotated[_Hops, BeforeValidator(_whole, json_schema_input_type=_Hops)]
 
 
 class ClaimBody(Asked):
@@ -32,7 +44,9 @@ class ClaimBody(Asked):
     """The exact relations, hop by hop; empty: any chain. Not together with `over`."""
     over: list[Relation] = Field(default_factory=list, max_length=100)
     """Relations that may be walked, in any order; empty: all."""
-    at: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    max_hops: Hops | None = None
+    """Longest chain; absent: the service's own."""
+    at: Instant | None = None
     """Instant at which every hop must be valid; absent: now."""
 
 
@@ -45,13 +59,30 @@ class TraceBody(ClaimBody):
     """Ask of the graph as it was after this run; access is that of today."""
 
 
-class TracesBody(BaseModel):
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class TracesBody(_Body):
     """Many claims, asked together."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
     claims: Annotated[list[ClaimBody], Field(min_length=1, max_length=200)]
     """The claims; `id` is handed back with the answer."""
     audience: Audience = "reader"
     """Whose view; the auditor's needs that role."""
     as_of: Seq | None = None
     """Ask of the graph as it was after this run; access is that of today."""
+
+
+class AnswerBody(AnswerReport):
+    """An answer that was given: its claims, and what each rests on."""
+
+    generation: Seq | None = None
+    """The generation that the answer was made from (`generation` of a trace); absent: the present one."""
+
+
+class AnswersBody(_Body):
+    """Answers to be recorded."""
+
+    answers: Annotated[list[AnswerBody], Field(min_length=1, max_length=100)]
+    """The answers, as in a file of `gprov answer record`."""

@@ -13,7 +13,7 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from graphrag_provenance import errors
 from graphrag_provenance.events import report
@@ -30,13 +30,11 @@ _TOLD: Mapping[int, tuple[str, str]] = {
     503: ("The service cannot answer now.", "Try again in a few seconds."),
     504: ("That took too long.", "Ask for less: fewer hops, a relation, a scope, fewer claims."),
 }
-_BY_STATUS = {400: "input", 404: "not-found", 405: "method", 408: "timeout", 413: "too-large", 429: "too-many", 431: "too-large"}
+_BY_STATUS = {404: "not-found", 405: "method", 408: "timeout", 413: "too-large", 429: "too-many", 431: "too-large"}
 
 
-class Json(Response):
+class Json(JSONResponse):
     """A body of JSON, written as the command line writes it but for the line breaks."""
-
-    media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         """Its bytes."""
@@ -49,18 +47,22 @@ def failure(status: int, code: str, message: str, hint: str | None = None, heade
     return Json({"schema": 1, "error": {"code": code, "message": message, "hint": hint}}, status, headers={**more, **(headers or {})})
 
 
-def failure_of(error: errors.ProvenanceError) -> Json:
-    """The answer to one of our errors."""
+def told(error: errors.ProvenanceError) -> tuple[int, str, str | None]:
+    """Status, sentence and advice of one of our errors, as a caller may read them; the whole of it goes to the operators."""
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    if status == 401:
-        return failure(401, error.code, error.message, error.hint, {"WWW-Authenticate": "Bearer"})
     if status >= 500 or isinstance(error, errors.UnknownClearanceError):
         report("error", "a request failed", code=error.code, message=str(error))
-        return failure(status, error.code, *_TOLD[status])
+        return status, *_TOLD[status]
     hint = error.hint
     if hint is not None and ("gprov " in hint or "--" in hint):  # advice for the command line
         hint = None
-    return failure(status, error.code, error.message, hint)
+    return status, error.message, hint
+
+
+def failure_of(error: errors.ProvenanceError) -> Json:
+    """The answer to one of our errors."""
+    status, message, hint = told(error)
+    return failure(status, error.code, message, hint, {"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 
 async def on_error(_: Request, error: Exception) -> Response:
@@ -79,6 +81,8 @@ async def on_invalid(_: Request, error: Exception) -> Response:
 async def on_http(_: Request, error: Exception) -> Response:
     """Handler of what the framework itself refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)
+    if error.status_code == 400:  # a body that is no text
+        return failure(422, "input", "The body is no JSON in UTF-8.")
     message = {404: "There is no such path.", 405: "This path has no such method."}.get(error.status_code, f"{error.detail}.")
     return failure(error.status_code, _BY_STATUS.get(error.status_code, "http"), message, None, error.headers)
 

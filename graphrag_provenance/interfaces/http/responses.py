@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphrag_provenance.interfaces.http.failures import Json
-from graphrag_provenance.interfaces.http.shapes import Failure
+from graphrag_provenance.interfaces.http.shapes.base import Failure
 
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}}}
 _FAILURES: dict[int, dict[str, Any]] = {

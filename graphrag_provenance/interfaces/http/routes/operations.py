@@ -13,7 +13,7 @@ from graphrag_provenance.interfaces.http.failures import Json, failure_of
 from graphrag_provenance.interfaces.http.metrics import CONTENT_TYPE, Metrics
 from graphrag_provenance.interfaces.http.responses import answers
 from graphrag_provenance.interfaces.http.service import ServiceOf
-from graphrag_provenance.interfaces.http.shapes import Failure, Health
+from graphrag_provenance.interfaces.http.shapes.base import Failure, Health
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.store import migrations
 

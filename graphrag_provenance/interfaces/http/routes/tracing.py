@@ -14,7 +14,7 @@ from graphrag_provenance.interfaces.http.bodies import Audience, ClaimBody, Trac
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.responses import answers
 from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf, TraceOf
-from graphrag_provenance.interfaces.http.shapes import TraceAnswer, TraceAnswers
+from graphrag_provenance.interfaces.http.shapes.claims import TraceAnswer, TraceAnswers
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.store.as_of import traces_as_of

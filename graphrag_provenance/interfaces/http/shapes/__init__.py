@@ -1,0 +1,1 @@
+"""The JSON of every answer, described; one module a subject."""

@@ -1,0 +1,42 @@
+"""The OpenAPI description holds: whatever it allows is answered as it says, whatever it forbids is refused (spec 5, HTTP)."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cypher
+from corpus.records import Store
+from corpus.serving import listening, load, service_of
+
+from graphrag_provenance.store.database import Database
+
+
+@pytest.fixture(scope="module")
+def served(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Address, and the key of a reader who may ask everything."""
+    if not server.disposable:
+        pytest.skip("the server is not ours to empty")
+    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
+    load(Store(database, cypher, tmp_path_factory.mktemp("described")))
+    app, keys, _ = service_of(server.connection, tmp_path_factory.mktemp("keys"))
+    with listening(app) as url:
+        yield url, keys["aud"]
+
+
+def test_schemathesis_finds_nothing(served: tuple[str, str], tmp_path: Path) -> None:
+    """Examples, coverage and fuzzing of every endpoint, bounded and always the same."""
+    url, key = served
+    tmp_path.joinpath("schemathesis.toml").write_text('[phases.coverage]\nunexpected-methods = ["DELETE"]\n', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", "--header", f"Authorization: Bearer {key}",
+         "--phases", "examples,coverage,fuzzing", "--max-examples", "3", "--seed", "1", "--generation-deterministic",
+         "--continue-on-failure", "--no-color"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout[-20000:] + done.stderr[-2000:]
+    assert re.search(r"Selected: (\d+)/\1\s+Tested: \1\b", done.stdout), done.stdout[-3000:]

@@ -1,0 +1,207 @@
+"""What every request passes before anything looks at it: identity, rate, size, time (spec 5, HTTP: limits)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from graphrag_provenance.config import Settings
+from graphrag_provenance.errors import ConfigurationError, UnauthenticatedError
+from graphrag_provenance.interfaces.http.guard import Guard, Limits
+from graphrag_provenance.interfaces.http.identity import refused
+from graphrag_provenance.interfaces.http.limits import Buckets
+from graphrag_provenance.interfaces.http.metrics import Metrics
+from graphrag_provenance.interfaces.http.running import check_exposure
+from graphrag_provenance.model.readers import Reader
+
+
+class Known:
+    """Tokens that are names."""
+
+    def reader(self, token: str) -> Reader:
+        if token not in ("ann", "bob"):
+            raise refused()
+        return Reader(token, "T", frozenset())
+
+
+RELEASE = threading.Event()
+
+
+async def echo(request: Request) -> Response:
+    return JSONResponse({"reader": request.state.reader.principal, "bytes": len(await request.body())})
+
+
+def slow(_: Request) -> Response:
+    RELEASE.wait(20)
+    return PlainTextResponse("late")
+
+
+async def broken(*_: Any) -> None:
+    raise RuntimeError("the password is hunter2")
+
+
+def guarded(metrics: Metrics | None = None, **limits: Any) -> Guard:
+    app = Starlette(routes=[Route("/echo", echo, methods=["GET", "POST"]), Route("/slow", slow),
+                            Route("/open", lambda _: PlainTextResponse("open")), Route("/near", lambda _: PlainTextResponse("near"))])
+    return Guard(app, Known(), Limits(**{"burst": 1000, **limits}), metrics or Metrics(), public=["/open"], locally=["/near"])
+
+
+def ask(guard: Any, path: str, *, token: str | None = "ann", method: str = "GET", client: str = "127.0.0.1", **more: Any) -> httpx.Response:
+    async def run() -> httpx.Response:
+        transport = httpx.ASGITransport(guard, client=(client, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as asking:
+            headers = {**({} if token is None else {"Authorization": f"Bearer {token}"}), **more.pop("headers", {})}
+            return await asking.request(method, path, headers=headers, **more)
+
+    return asyncio.run(run())
+
+
+def code(answer: httpx.Response) -> str:
+    return str(answer.json()["error"]["code"])
+
+
+def test_the_reader_is_the_one_of_the_token() -> None:
+    assert ask(guarded(), "/echo").json()["reader"] == "ann"
+    assert ask(guarded(), "/echo", token="bob").json()["reader"] == "bob"
+    assert ask(guarded(), "/echo", token="eve").status_code == 401
+
+
+def test_only_public_paths_are_open_and_local_ones_from_here() -> None:
+    assert ask(guarded(), "/open", token=None).text == "open"
+    assert ask(guarded(), "/open/", token=None).status_code == 401
+    assert ask(guarded(), "/near", token=None).text == "near"
+    assert ask(guarded(), "/near", token=None, client="10.0.0.7").status_code == 401
+    for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
+        assert ask(guarded(), "/near", token=None, headers={header: "127.0.0.1"}).status_code == 401
+    assert ask(guarded(), "/near", token="eve").status_code == 401
+
+
+def test_a_long_body_is_refused_announced_or_not() -> None:
+    guard = guarded(body_bytes=1000)
+    assert ask(guard, "/echo", method="POST", content=b"x" * 1000).json()["bytes"] == 1000
+    assert ask(guard, "/echo", method="POST", content=b"x" * 1001).status_code == 413
+
+    async def parts() -> Any:
+        for _ in range(11):
+            yield b"x" * 100
+
+    assert code(ask(guard, "/echo", method="POST", content=parts())) == "too-large"
+
+
+def test_a_reader_who_asks_too_often_waits_and_others_do_not() -> None:
+    guard = guarded(burst=3, per_minute=60)
+    assert [ask(guard, "/echo").status_code for _ in range(4)] == [200, 200, 200, 429]
+    refusal = ask(guard, "/echo")
+    assert 1 <= int(refusal.headers["retry-after"]) <= 2
+    assert ask(guard, "/echo", token="bob").status_code == 200
+
+
+def test_a_bucket_fills_again_and_no_fuller_than_it_was() -> None:
+    now = [0.0]
+    buckets = Buckets(60, 2, clock=lambda: now[0])
+    assert [buckets.wait("a") for _ in range(3)] == [0, 0, 1]
+    now[0] = 1.0
+    assert [buckets.wait("a") for _ in range(2)] == [0, 1]
+    now[0] = 1000.0
+    assert [buckets.wait("a") for _ in range(3)] == [0, 0, 1]
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    RELEASE.clear()
+    try:
+        yield
+    finally:
+        RELEASE.set()
+
+
+def test_what_takes_too_long_is_told_at_once_and_keeps_its_place() -> None:
+    guard = guarded(seconds=0.2, at_once=2)
+
+    async def run() -> tuple[list[int], float, int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as asking:
+            headers = {"Authorization": "Bearer ann"}
+            began = time.perf_counter()
+            first = await asyncio.gather(*(asking.get("/slow", headers=headers) for _ in range(2)))
+            took = time.perf_counter() - began
+            third = await asking.get("/slow", headers=headers)
+            RELEASE.set()
+            while guard._working:
+                await asyncio.sleep(0.01)
+            last = await asking.get("/echo", headers=headers)
+            return [*(one.status_code for one in first), third.status_code], took, last.status_code
+
+    with held():
+        statuses, took, last = asyncio.run(run())
+    assert statuses == [504, 504, 503]  # the first two still hold both places
+    assert took < 5
+    assert last == 200
+
+
+def test_a_failure_says_nothing_of_itself() -> None:
+    answer = ask(Guard(broken, Known(), Limits(), Metrics()), "/")
+    assert answer.status_code == 500
+    assert code(answer) == "unexpected"
+    assert "hunter2" not in answer.text
+
+
+def test_what_is_no_http_is_closed() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(guarded()({"type": "websocket", "path": "/echo", "headers": []}, None, send))  # type: ignore[arg-type]
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_the_log_and_the_counters_name_no_id_no_token_and_no_question() -> None:
+    lines: list[Any] = []
+    structlog.configure(processors=[structlog.contextvars.merge_contextvars, lambda _, __, event: lines.append(event) or "x"],
+                        logger_factory=structlog.PrintLoggerFactory(open("/dev/null", "w", encoding="utf-8")))  # noqa: SIM115
+    metrics = Metrics()
+    guard = guarded(metrics)
+    ask(guard, "/echo?id=E-secret", method="POST", content=b"private words", headers={"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"})
+    ask(guard, "/private/path", token="secret-token")
+    told = str(lines) + metrics.text().decode()
+    assert lines[0]["trace_id"] == "a" * 32
+    assert (lines[0]["route"], lines[0]["principal"], lines[0]["status"]) == ("/echo", "ann", 200)
+    assert lines[1]["status"] == 401
+    assert not any(word in told for word in ("E-secret", "private", "secret-token", "Bearer"))
+
+
+@pytest.mark.parametrize(("more", "warns"), [
+    ({}, False), ({"serve_host": "::1"}, False), ({"serve_host": "localhost"}, False), ({"serve_host": "0.0.0.0"}, True),
+    ({"serve_host": "10.0.0.1"}, True), ({"serve_host": "example.org"}, True),
+    ({"serve_host": "0.0.0.0", "serve_proxies": ("10.0.0.1",)}, False),
+])
+def test_a_service_that_others_reach_without_tls_is_warned_of(more: dict[str, Any], warns: bool) -> None:
+    said: list[str] = []
+    check_exposure(Settings(**more), said.append)
+    assert bool(said) is warns
+
+
+def test_half_a_tls_setting_is_refused(tmp_path: Any) -> None:
+    with pytest.raises(ConfigurationError, match="both"):
+        check_exposure(Settings(serve_tls_key=tmp_path / "k"), print)
+
+
+def test_refusing_is_the_same_whatever_is_wrong() -> None:
+    texts = {ask(guarded(), path, token=token, method=method).text
+             for path in ("/echo", "/absent") for token in (None, "eve") for method in ("GET", "DELETE")}
+    assert len(texts) == 1
+    assert isinstance(refused(), UnauthenticatedError)
+
+
