@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from graphrag_provenance import __version__
 from graphrag_provenance.interfaces.cli.boundary import BoundedGroup
+from graphrag_provenance.version import __version__
 
 EPILOG = """\b
 Exit codes

@@ -1,7 +1,7 @@
 """The path picture: claim, path and evidence, for a person in a terminal.
 
-Owns: how a trace (its JSON, spec 5) is drawn, and what each reason means in words. Shows no policy name unless the
-trace is an auditor's and carries them. Leaves to others: everything that decides (`store.traces`).
+Owns: how a trace (its JSON, spec 5) is drawn. Shows no policy name unless the trace is an auditor's and
+carries them. Leaves to others: everything that decides (`store.traces`), what a reason means (`wording`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,7 @@ from typing import Any
 from rich.text import Text
 
 from graphrag_provenance.interfaces.cli.render import address_of, console, plain
-
-REASONS = {
-    "unknown-entity": "an end of the claim is no entity that this reader can see",
-    "entity-join": "a name in the claim fits no single entity, and none is picked by guessing",
-    "alias-guessed": "a name in the claim was linked to its entity by a guess, which never completes a chain",
-    "environment-scope": "a chain exists, but not in this environment",
-    "region-scope": "a chain exists, but not in this region",
-    "time-scope": "a chain exists, but is not valid at this time",
-    "stale-revision": "a chain exists, but rests on a revision that a newer one replaced",
-    "disputed": "a chain exists, but evidence speaks against a step of it",
-    "no-path": "no chain of visible, evidenced edges joins the two ends; a missing step is never filled in",
-    "access": "a chain exists, but this reader may not see all of it",
-}
+from graphrag_provenance.interfaces.wording import REASONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from graphrag_provenance.interfaces.http.identity import Identity
 from graphrag_provenance.interfaces.http.metrics import Metrics
 from graphrag_provenance.interfaces.http.routes import documents, edges, entities, judging, operations, runs, tracing
 from graphrag_provenance.interfaces.http.service import Service
+from graphrag_provenance.interfaces.web import pages
 from graphrag_provenance.version import __version__
 
 ROUTERS = (tracing.router, edges.router, entities.router, documents.router, judging.router, runs.router, operations.router)
@@ -59,8 +60,9 @@ def create_app(service: Service, identity: Identity, *, public: Collection[str] 
     for router in ROUTERS:
         app.include_router(router)
     app.add_middleware(
-        Guard, identity=identity, limits=limits_of(settings), metrics=app.state.metrics, public=(*operations.PUBLIC, *public),
-        locally=operations.LOCALLY, proxied=bool(settings.serve_proxies))
+        Guard, identity=identity, limits=limits_of(settings), metrics=app.state.metrics,
+        public=(*operations.PUBLIC, *pages.PUBLIC, *public), locally=operations.LOCALLY, proxied=bool(settings.serve_proxies))
+    pages.add_to(app, identity)
     return app
 
 
