@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from graphrag_provenance.queries import query
+from graphrag_provenance.queries import Query, query
 from graphrag_provenance.queries.catalogue import Access
 from graphrag_provenance.store.database import Connection, Database, Row, Transaction, Writes
 
@@ -20,8 +20,8 @@ class _Nothing(Transaction):
     def __init__(self) -> None:
         self.writes = Writes()
 
-    def run(self, name: str, /, *, counted: bool = True, **params: Any) -> list[Row]:
-        if query(name).access is not Access.READ:
+    def run(self, name: str | Query, /, *, counted: bool = True, **params: Any) -> list[Row]:
+        if (name if isinstance(name, Query) else query(name)).access is not Access.READ:
             raise AssertionError(f"{name} would write to a store that is not there")
         return []
 
