@@ -9,10 +9,13 @@ import argparse
 import random
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.reliability.campaign import Campaign
-from tests.reliability.cutting import KINDS, Bench
+from tests.reliability.cutting import KINDS, Bench, small_disk
+
+MEGABYTES = 256
 
 
 def main() -> int:
@@ -22,13 +25,18 @@ def main() -> int:
     parser.add_argument("--cuts", type=int, default=50)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--kind", choices=KINDS, action="append", help="what dies; repeatable, default: all")
+    parser.add_argument("--disk", action="store_true", help="instead: the disk is full for a while (needs root, on Linux)")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     say(f"seed {seed}")
-    with tempfile.TemporaryDirectory() as folder, Bench(Path(folder)).running() as bench:
-        campaign = Campaign(bench, Path(folder), random.Random(seed), say)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if given.disk:
+            stack.enter_context(small_disk(folder / "home", MEGABYTES))
+        bench = stack.enter_context(Bench(folder).running())
+        campaign = Campaign(bench, folder, random.Random(seed), say)
         campaign.learn()
-        report = campaign.run(given.cuts, tuple(given.kind or KINDS))
+        report = campaign.run(given.cuts, ("disk",) if given.disk else tuple(given.kind or KINDS))
     for name, counts in (("cuts", report.cuts), ("completed", report.completed)):
         say(f"{name}: " + ", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
     say(f"seed {seed}: {report.cuts.total()} cuts, {bench.restarts} kills of the server, {report.crowds} crowds of three writers, "

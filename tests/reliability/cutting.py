@@ -1,8 +1,8 @@
 """One cut: a command is under way, and something dies.
 
 `client`: the command is killed (SIGKILL). `server`: the database is. `both`: at once. `connection`: every connection between them is cut,
-and new ones are let through. `pause`: the command is stopped for longer than its lease and then goes on, while it is completed by another.
-Nothing is asked to be kind about it: what is cut is a real server, and commands as a person types them.
+and new ones are let through. `disk`: the disk that holds the store is full for a while. What is cut is a real server, and commands as a
+person types them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from urllib.parse import urlsplit
 from graphrag_provenance.config import load_settings
 from graphrag_provenance.server.local import LocalServer
 
-Kind = Literal["client", "server", "both", "connection"]
+Kind = Literal["client", "server", "both", "connection", "disk"]
 KINDS: tuple[Kind, ...] = ("client", "server", "both", "connection")
+"""What can be cut anywhere; `disk` needs a small disk of its own (`small_disk`)."""
 _SECONDS = 240.0
 
 
@@ -142,6 +143,22 @@ class Bench:
         """Every connection is reset; new ones are let through."""
         self._relay.cut()
 
+    @contextlib.contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """The disk that holds the store has no byte left, until this ends; a server that gave up then is started again."""
+        ballast = self.folder / "home" / "ballast"
+        try:
+            with contextlib.suppress(OSError), ballast.open("wb") as file:
+                while True:
+                    file.write(bytes(1 << 16))
+                    file.flush()
+            yield
+        finally:
+            ballast.unlink()
+            if self._server.status().running:
+                self.kill()
+            self.up()
+
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         """Start `gprov` with these arguments."""
         _, user, password = self._server.credentials()
@@ -186,4 +203,18 @@ def cut(bench: Bench, kind: Kind, child: subprocess.Popen[str], after: float) ->
         bench.up()
     if kind == "connection":
         bench.cut_connections()
+    if kind == "disk":
+        with bench.full_disk():
+            return ended(child, lines)
     return ended(child, lines)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[None]:
+    """A disk in memory at `folder`, so small that it can be filled. Needs root, on Linux."""
+    folder.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
