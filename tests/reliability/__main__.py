@@ -1,0 +1,54 @@
+"""`python -m tests.reliability --cuts 50 --seed 1`: faults injected at random points of every kind of run, on a server of its own.
+
+The seed is printed; the same seed cuts the same runs after the same times (when a machine is as fast). Ends with 1 if anything was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.reliability.campaign import Campaign
+from tests.reliability.cutting import KINDS, Bench, small_disk
+
+MEGABYTES = 256
+
+
+def main() -> int:
+    """Run the campaign and print its report."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.reliability", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--cuts", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--kind", choices=KINDS, action="append", help="what dies; repeatable, default: all")
+    parser.add_argument("--disk", action="store_true", help="instead: the disk is full for a while (needs root, on Linux)")
+    given = parser.parse_args()
+    seed = random.SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
+    say(f"seed {seed}")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if given.disk:
+            stack.enter_context(small_disk(folder / "home", MEGABYTES))
+        bench = stack.enter_context(Bench(folder).running())
+        campaign = Campaign(bench, folder, random.Random(seed), say)
+        campaign.learn()
+        report = campaign.run(given.cuts, ("disk",) if given.disk else tuple(given.kind or KINDS))
+    for name, counts in (("cuts", report.cuts), ("completed", report.completed)):
+        say(f"{name}: " + ", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+    say(f"seed {seed}: {report.cuts.total()} cuts, {bench.restarts} kills of the server, {report.crowds} crowds of three writers, "
+        f"{len(report.wrong)} wrong")
+    return 1 if report.wrong else 0
+
+
+def say(text: str) -> None:
+    """One line, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
