@@ -105,10 +105,8 @@ class LocalServer:
         with self.layout.locked(_LOCK_SECONDS):
             self.layout.claim_version(self.version)
             state = self._live_state()
-            if state is None:
+            if state is None or not self._comes_up(state):  # it may have been dying when we looked
                 state = self._launch(self.install(), profile, memory)
-            elif not process.answers(state):
-                self._await_answer(state)
         return self._status(state)
 
     def stop(self) -> bool:
@@ -214,11 +212,17 @@ class LocalServer:
         raise AssertionError("unreachable")
 
     def _await_answer(self, state: State) -> None:
+        if not self._comes_up(state):
+            raise ServerError(f"Neo4j {state.version} ended while starting. Its last words:\n{self._tail()}")
+
+    def _comes_up(self, state: State) -> bool:
+        """Wait until a server answers; False if it ended instead. Raises ServerError, and ends it, if it does neither."""
         deadline = time.monotonic() + _START_SECONDS
         while not process.answers(state):
             if not process.lives(self.layout, state):
+                process.await_dead(state)
                 self.layout.clear_state()
-                raise ServerError(f"Neo4j {state.version} ended while starting. Its last words:\n{self._tail()}")
+                return False
             if time.monotonic() > deadline:
                 process.end(self.layout, state, self._notify)
                 self.layout.clear_state()
@@ -226,6 +230,7 @@ class LocalServer:
                     f"Neo4j {state.version} gave no answer in {_START_SECONDS:.0f} s. Its last words:\n{self._tail()}"
                 )
             time.sleep(process.POLL_SECONDS)
+        return True
 
     def _live_state(self) -> State | None:
         state = self.layout.read_state()

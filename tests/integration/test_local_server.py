@@ -220,6 +220,15 @@ def test_kill_9_loses_nothing_committed_and_a_port_taken_late_is_left_alone(
     assert any("Starting" in sentence for sentence in said)
     assert ask(server, "MATCH (k:Kept) RETURN k.n") == [42]
 
+    monkeypatch.undo()
+    os.kill(after.pid or 0, signal.SIGSTOP)  # it lives and does not answer, and then it dies, while a start waits for it
+    death = threading.Timer(1.0, os.kill, (after.pid, signal.SIGKILL))
+    death.start()
+    assert server.start().running
+    death.join()
+    assert server.status().pid not in (None, after.pid)
+    assert ask(server, "MATCH (k:Kept) RETURN k.n") == [42]
+
 
 def test_a_restart_keeps_its_port_when_it_is_free() -> None:
     port = probe.free_port()
