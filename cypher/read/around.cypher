@@ -1,16 +1,17 @@
-// read.around — visible edges at entities, most certain first, that hold under conditions, with their evidence; and how many there are
+// read.around — visible edges at entities, most certain first, that hold under conditions, with their evidence; and how many are not read
 // access: read
 // param tenant: string
 // param allowed: list<string>
 // param granted: list<string>
 // param entities: list<map>
 // param behind: list<[type, id]>
+// param told: list<string>
 // param environment: string
 // param region: string
 // param at: datetime
 // param require_current: boolean
 // param limit: integer
-// returns total, edge, type, relation, declared, source, target, evidence
+// returns unread, edge, type, relation, declared, source, target, evidence
 UNWIND $entities AS q
 MATCH (node:Entity {tenant: $tenant, type: q.type, id: q.id})
 MATCH (node)-[r]-(other:Entity)
@@ -23,9 +24,9 @@ WHERE r.tenant = $tenant AND NOT [other.type, other.id] IN $behind
   AND ($at IS NULL OR ((r.valid_from IS NULL OR r.valid_from <= $at) AND (r.valid_to IS NULL OR $at < r.valid_to)))
 WITH DISTINCT r ORDER BY coalesce(r.confidence, -1.0) DESC, r.edge_id
 WITH collect(r) AS found
-WITH size(found) AS total, found[..$limit] AS some
+WITH size([r IN found[$limit..] WHERE NOT r.edge_id IN $told]) AS unread, found[..$limit] AS some
 UNWIND some AS r
-WITH total, r, startNode(r) AS tail, endNode(r) AS tip
+WITH unread, r, startNode(r) AS tail, endNode(r) AS tip
 OPTIONAL MATCH (a:Assertion {tenant: $tenant, edge_id: r.edge_id}) WHERE a.state = 'published'
 CALL (a) {
   MATCH (a)-[e:EVIDENCED_BY]->(c:Chunk)<-[:HAS_CHUNK]-(v:Revision)<-[:HAS_REVISION]-(d:Document)
@@ -40,7 +41,7 @@ CALL (a) {
     run: run {.seq, .pipeline, .version, at: coalesce(run.finished_at, run.started_at)}
   }) AS evidence
 }
-RETURN total,
+RETURN unread,
   r {.edge_id, .tenant, .policies, .acl, .environment, .region, .valid_from, .valid_to, .confidence, .current, .disputed} AS edge,
   type(r) AS type, a.relation AS relation, a.declared AS declared,
   tail {.tenant, .type, .id, .name} AS source, tip {.tenant, .type, .id, .name} AS target, evidence

@@ -71,7 +71,9 @@ class Wanted:
                         require_current=self.require_current)
 
 
-def gather(database: Database, reader: Reader, wanted: Wanted, *, access: AccessSource | None = None) -> Gathered:
+def gather(
+    database: Database, reader: Reader, wanted: Wanted, *, granted: Collection[str] = frozenset(), access: AccessSource | None = None,
+) -> Gathered:
     """What there is for a reader: chains of claims and between the entities named, then edges around these, most certain first.
 
     Raises as `store.traces.traces` does.
@@ -79,7 +81,7 @@ def gather(database: Database, reader: Reader, wanted: Wanted, *, access: Access
     def read(keys: frozenset[str]) -> tuple[Gathered, None]:
         return under_one_order(database, reader, keys, lambda view: _gather(database, reader, view, wanted)), None
 
-    return confirmed(access, reader, frozenset(), read)
+    return confirmed(access, reader, granted, read)
 
 
 def _gather(database: Database, reader: Reader, view: Visibility, wanted: Wanted) -> Gathered:
@@ -89,7 +91,7 @@ def _gather(database: Database, reader: Reader, view: Visibility, wanted: Wanted
     answers = traces(database, questions, reader, granted=view.granted) if questions else []
     facts = {fact.edge_id: fact for fact in _of_chains(answers)}
     generation = max((answer.generation for answer in answers), default=0)
-    around, unread, uncounted = _around(database, view, wanted, named)
+    around, unread, uncounted = _around(database, view, wanted, named, sorted(facts))
     for fact in around:
         facts.setdefault(fact.edge_id, fact)
     cited = {(one.content["doc"], one.content["chunk"]) for fact in facts.values() for one in fact.step.evidence if one.supports}
@@ -152,9 +154,10 @@ def _of_chains(answers: Iterable[Trace]) -> Iterable[Fact]:
 
 
 def _around(
-    database: Database, view: Visibility, wanted: Wanted, entities: Sequence[Address],
+    database: Database, view: Visibility, wanted: Wanted, entities: Sequence[Address], told: list[str],
 ) -> tuple[list[Fact], int, bool]:
-    """Edges around entities, nearest first, then most certain; how many were not read, and whether there may be more."""
+    """Edges around entities, nearest first, then most certain; how many were not read, and whether there may be more. `told`: ids of
+    edges that are told anyway."""
     asked = Conditions(wanted.environment, wanted.region, wanted.at or now(), wanted.require_current)
     facts: list[Fact] = []
     behind: list[Address] = []
@@ -166,8 +169,8 @@ def _around(
         rows = database.read(
             "read.around", **view.params(), entities=[{"type": kind, "id": name} for kind, name in ahead],
             behind=[list(one) for one in behind], environment=asked.environment, region=asked.region, at=asked.at,
-            require_current=asked.require_current, limit=_MOST_EDGES)
-        unread += rows[0]["total"] - len(rows) if rows else 0
+            told=told, require_current=asked.require_current, limit=_MOST_EDGES)
+        unread += rows[0]["unread"] if rows else 0
         uncounted = uncounted or (unread > 0 and hop + 1 < wanted.hops)
         new = [fact for fact in map(_fact, rows) if hop_stands(fact.step, asked, view.tenant, view.allowed, view.granted)]
         facts += new

@@ -22,11 +22,13 @@ from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.records import AclRef
 from graphrag_provenance.model.reports import AnswerReport, QuoteReport, RetrievalReport
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.context import build_context
 from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.rules.quotes import quote_hash
 from graphrag_provenance.rules.relations import Relation
 from graphrag_provenance.store import answers, as_of, documents, gate, lookups, quotes, retrievals, traces
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.surroundings import Wanted, gather
 
 OPEN = {"system": "conf", "space": "S", "restriction_id": "open"}
 CLOSED = {"system": "conf", "space": "S", "restriction_id": "closed"}
@@ -143,7 +145,7 @@ PASTS = (1, 5, 6)  # the loads; runs 2 to 4 record answers and retrievals
 
 KINDS = ("trace ", "traces as of 1", "traces as of 5", "traces as of 6", "edge show", "edge history", "edge list", "entity show",
          "entity find", "doc show", "doc diff", "quotes of edge", "quotes of d", "quotes of s", "gate", "answer show",
-         "retrieval explain", "record on")
+         "retrieval explain", "record on", "context of", "context around", "context for")
 
 Read = Callable[[Database, Reader], Any]
 
@@ -202,7 +204,19 @@ def reads() -> dict[str, Read]:
         add(f"answer show {answer_id}", answers.show_answer, answer_id)
     for trace_id in (TRACE, "e" * 32):
         add(f"retrieval explain {trace_id}", retrievals.explain_retrieval, trace_id)
+    texts = [*ENTITIES, "what of alpha and c?", "alpha beta", "A:h", "h needs b"]
+    contexts = {f"of {text!r}": Wanted(text) for text in texts}
+    contexts |= {f"around {name}": Wanted(entities=(("A", name),), hops=3) for name in ENTITIES}
+    contexts |= {f"for {source} {target}": Wanted(claims=((("A", source), ("A", target)),)) for source, target, _ in WAYS[:36:5]}
+    for name, wanted in contexts.items():
+        found[f"context {name}"] = lambda database, who, wanted=wanted: context(database, who, wanted)  # type: ignore[misc]
     return found
+
+
+def context(database: Database, who: Reader, wanted: Wanted) -> list[Any]:
+    """What a model sees, with room for all and with little."""
+    gathered = gather(database, who, wanted, granted=OPENED[who])
+    return [build_context(gathered, budget=budget).as_json() for budget in (2_000, 60)]
 
 
 def answer(answer_id: str, path: list[str]) -> AnswerReport:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from langchain_core.documents import Document
 from llama_index.core.schema import MetadataMode
 
 from graphrag_provenance import AccessDeniedError, AsyncStore, FileSource, InputError, MissingExtraError, Reader, Store
+from graphrag_provenance.access.interface import Decision, Grants
 from graphrag_provenance.integrations import langchain, llamaindex, neo4j_graphrag
+from graphrag_provenance.model.records import AclRef
 from graphrag_provenance.rules.context import Context
 from graphrag_provenance.store import surroundings
 from graphrag_provenance.store.database import Database
@@ -191,7 +193,7 @@ def test_what_a_reader_may_not_see_changes_nothing(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("name", "more"), [
-    ("read.around", {"entities": [{"type": "Thing", "id": "b"}], "behind": [], "environment": None, "region": None, "at": None,
+    ("read.around", {"entities": [{"type": "Thing", "id": "b"}], "behind": [], "told": [], "environment": None, "region": None, "at": None,
                      "require_current": True, "limit": 100}),
     ("read.entities_by_key", {"names": [{"number": 0, "type": "Thing", "lookup": "h"}, {"number": 1, "type": None, "lookup": "Hidden"}]}),
     ("read.entities_by_name", {"names": [{"number": 0, "lookup": "h", "phrase": '"h"'}]}),
@@ -249,6 +251,31 @@ def test_a_live_reference_is_told_only_while_the_source_opens_it(store: Store, t
         assert names(opened.context("f", reader=LOW)) == []
 
 
+class Wavering:
+    """A source that opens a reference when it is first asked, and takes it back before anything is shown."""
+
+    name = "wavering"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def granted(self, reader: Reader) -> Grants:
+        self.asked += 1
+        return Grants(self.name, frozenset({AclRef(**FIN).key()} if self.asked == 1 else ()))
+
+    def check(self, reader: Reader, refs: Collection[str]) -> Decision:
+        return Decision(self.name, denied=dict.fromkeys(refs, "not-a-reader"))
+
+
+@pytest.mark.parametrize("about", [{"entities": ["Thing:b"]}, {"claims": [("Thing:b", "Thing:f")]}, {"question": "f"}])
+def test_what_is_taken_back_before_it_is_shown_is_not_told(store: Store, about: dict[str, Any]) -> None:
+    source = Wavering()
+    with Store.open(access=source) as opened:
+        context = opened.context(reader=LOW, **about)
+    assert source.asked > 1
+    assert context == store.context(reader=LOW, **about)
+
+
 def test_edges_that_are_too_many_to_read_are_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surroundings, "_MOST_EDGES", 2)
     context = store.context(entities=["Thing:b"], reader=LOW)
@@ -257,6 +284,11 @@ def test_edges_that_are_too_many_to_read_are_counted(store: Store, monkeypatch: 
     further = store.context(entities=["Thing:b"], reader=LOW, hops=2)
     assert further.uncounted
     assert further.text.splitlines()[-1].startswith("At least ")
+    monkeypatch.setattr(surroundings, "_MOST_EDGES", 1)
+    context = store.context(entities=["Thing:a"], reader=LOW, hops=2)  # an edge is counted at its nearer end only
+    assert (edges(context), context.left_out, context.uncounted) == (["a->b", "b->c"], 3, False)
+    context = store.context(claims=[("Thing:a", "Thing:c")], entities=["Thing:b"], reader=LOW)  # what a chain tells is not left out
+    assert (edges(context), context.left_out) == (["a->b", "b->c"], 3)
 
 
 def test_what_a_context_cannot_be_about_is_one_sentence(store: Store) -> None:
