@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.ingest.loading import IngestOptions, Load, Progress, Summary, counted, pass_over, summed_up
+from graphrag_provenance.ingest.loading import IngestOptions, Load, Progress, Summary, counted, pass_over, require_other_rejects, summed_up
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.sources import content_hash, open_sources
 from graphrag_provenance.store import runs
@@ -24,8 +24,6 @@ from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.bulk import Row, WouldBe
 from graphrag_provenance.store.nothing import EmptyDatabase
 from graphrag_provenance.store.view import View
-
-Rows = Callable[[], Any]
 
 
 def bulk_load(
@@ -40,6 +38,7 @@ def bulk_load(
     started = time.monotonic()
     database = EmptyDatabase()
     with open_sources(paths) as sources:
+        require_other_rejects(options, sources)
         hashes = [content_hash(source) for source in sources]
         inputs = tuple({"name": s.name, "bytes": s.size, "sha256": found} for s, found in zip(sources, hashes, strict=True))
         run = runs.first_run(

@@ -170,8 +170,7 @@ def ingest(
     store fails: what was committed stays, and the same call with `resume` completes it."""
     started = time.monotonic()
     with open_sources(paths) as sources:
-        if options.rejects is not None and any(options.rejects.absolute() == s.path.absolute() for s in sources):
-            raise InputError(f"The reject file {options.rejects} is an input file.", hint="Name another one with --rejects.")
+        require_other_rejects(options, sources)
         hashes = [content_hash(source) for source in sources]
         inputs = tuple(options.made_from) or tuple(
             {"name": s.name, "bytes": s.size, "sha256": found} for s, found in zip(sources, hashes, strict=True))
@@ -196,6 +195,12 @@ def ingest(
                                      hint="What was committed stays; load it again, as a new run.")
         record = run.end("finished", counted(load))
         return summed_up(load, record, started)
+
+
+def require_other_rejects(options: IngestOptions, sources: Sequence[Source]) -> None:
+    """Raises InputError if what is refused would be written into what is read."""
+    if options.rejects is not None and any(options.rejects.absolute() == s.path.absolute() for s in sources):
+        raise InputError(f"The reject file {options.rejects} is an input file.", hint="Name another one with --rejects.")
 
 
 @contextmanager
