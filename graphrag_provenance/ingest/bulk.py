@@ -4,7 +4,7 @@ Owns: that it comes to what an ordinary load of the same records comes to, the r
 whose result is written to files instead of being thrown away: the rules are the same code. Leaves to others: the files
 (`exports.import_files`), the import (`server.admin`).
 
-Cost: what the store would hold stands in memory, at about 5 KB an edge with two citations.
+Cost: what the store would hold stands in memory, at about 4 KB an edge with two citations.
 """
 
 from __future__ import annotations
