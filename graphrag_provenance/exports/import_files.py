@@ -27,6 +27,8 @@ ARGUMENTS = "import.args"
 DELIMITERS = ("\x1f", "\x1e", "\ue000", "\ue001", "\uf8fe", "\uf8ff")
 """What may part the elements of a list: the first that no element holds."""
 _LEAST_BUFFER = 4 << 20
+_BYTES = [str(byte - 256 if byte > 127 else byte) for byte in range(256)]
+"""Bytes are signed there."""
 
 
 def _columns(text: str) -> dict[str, str]:
@@ -118,12 +120,12 @@ class ImportFiles:
             value = properties.get(name)
             if value is None:
                 cells.append("")
-            elif isinstance(value, list) and not "".join(map(str, value)) and len(value) < 2:
+            elif value == [] or value == [""]:
                 unsaid.append(name + "=" * len(value))
                 cells.append("")
             else:
-                cells.append(self._cell(value))
-        if len(properties) > len(columns) or not properties.keys() <= columns.keys():
+                cells.append(_quoted(value) if type(value) is str else self._cell(value))
+        if not properties.keys() <= columns.keys():
             strange = sorted(properties.keys() - columns.keys())
             raise StoreError(f"{file.partition('-')[2]} has a property '{strange[0]}', which the data model has not.",
                              hint="See: gprov verify.")
@@ -147,7 +149,7 @@ class ImportFiles:
         if isinstance(value, datetime):
             return format_instant(value)
         if isinstance(value, bytes):
-            return self.delimiter.join(str(byte - 256 if byte > 127 else byte) for byte in value)
+            return self.delimiter.join([_BYTES[byte] for byte in value])
         if isinstance(value, list):
             texts = [str(one) for one in value]
             if any(self.delimiter in one for one in texts):

@@ -37,9 +37,9 @@ def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: 
     return Store(database, cypher, tmp_path_factory.mktemp("bulk"))
 
 
-def bulk(paths: list[Path], **more: Any) -> tuple[Summary, list[Mapping[str, Any]]]:
+def bulk(folder: Path, paths: list[Path], **more: Any) -> tuple[Summary, list[Mapping[str, Any]]]:
     kept: list[Mapping[str, Any]] = []
-    options = IngestOptions(policies=POLICIES, actor="tester", rejects=paths[0].parent / "bulk-rejects.jsonl", **more)
+    options = IngestOptions(policies=POLICIES, actor="tester", **{"rejects": folder / "bulk-rejects.jsonl"} | more)
     return bulk_load(paths, options, lambda rows, _: kept.extend(rows())), kept
 
 
@@ -72,7 +72,7 @@ def test_the_graph_is_that_of_an_ordinary_load(store: Store, records: list[Recor
     wipe(store)
     file = write(store.folder / "in.jsonl", records)
     ordinary = store.load(files=[file])
-    summary, rows = bulk([file])
+    summary, rows = bulk(store.folder, [file])
     assert summary.run["graph_hash"] == store.hash()
     assert graph(rows) == stored(store)
     told, wanted = summary.as_json(), ordinary.as_json()
@@ -91,7 +91,7 @@ def test_the_sample_with_what_is_refused(store: Store) -> None:
     paths = [*sorted(sample.glob("*.jsonl")), bad]
     more: dict[str, Any] = {"require_registered_sources": True}
     ordinary = store.load(files=paths, **more)
-    summary, rows = bulk(paths, **more)
+    summary, rows = bulk(store.folder, paths, **more)
     assert graph(rows) == stored(store)
     assert summary.rejected == ordinary.rejected != {}
     assert summary.run["status"] == "finished"
@@ -126,4 +126,6 @@ def test_files_are_written_without_a_server_and_a_bulk_load_meets_only_an_empty_
         refused = gprov(*args)
         assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
     with pytest.raises(InputError, match="no dry run"):
-        bulk([Path(sample)], dry_run=True)
+        bulk(tmp_path, [Path(sample)], dry_run=True)
+    with pytest.raises(InputError, match="is an input file"):
+        bulk(tmp_path, [tmp_path / "order.toml"], rejects=tmp_path / "order.toml")
