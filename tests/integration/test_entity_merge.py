@@ -164,6 +164,24 @@ def test_what_becomes_of_each_edge(store: Store) -> None:
     assert methods == {("A1", "declared"), ("Acme Ltd", "declared"), (" A1", "exact"), ("guess", "guess")}
 
 
+def test_what_either_edge_declared_counts_for_the_one_that_stays(store: Store) -> None:
+    store.load(edge("T:a", "owns", "T:x", item("d1@1#c", "public"), policy="hr", edge_id="E1"),
+               edge("T:b", "owns", "T:x", item("d2@1#c", "public"), policy="legal", edge_id="E2"))
+    merge(store, "T:a", "T:b")
+    assert store.published() == {"E2": ("hr", "legal")}
+    rollback(store.database, RollbackOptions(1))
+    assert store.published() == {"E1": ("hr",), "E2": ("legal",)}
+
+
+def test_an_entity_that_only_an_edge_names_is_declared_once_a_declared_one_is_merged_into_it(store: Store) -> None:
+    records = [entity("T:a", name="Ay"), edge("T:b", "owns", "T:x", item("d1@1#c", "public"))]
+    store.load(*records)
+    merge(store, "T:a", "T:b")
+    node = store.one("MATCH (e:Entity {id: 'b'}) RETURN properties(e)")
+    assert (node["declared"], node["digest"] is not None) == (True, True)
+    assert store.load(*records).outcome.writes.total == 0
+
+
 def test_evidence_comes_into_force_at_the_entity_that_stands_for_the_merged_one(store: Store) -> None:
     store.load(*WHOLE)
     merge(store, "Company:A1", "Company:A2")
