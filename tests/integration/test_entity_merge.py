@@ -165,10 +165,11 @@ def test_what_becomes_of_each_edge(store: Store) -> None:
 
 
 def test_what_either_edge_declared_counts_for_the_one_that_stays(store: Store) -> None:
-    store.load(edge("T:a", "owns", "T:x", item("d1@1#c", "public"), policy="hr", edge_id="E1"),
+    store.load(edge("T:a", "owns", "T:x", item("d1@1#c", "public"), policy="hr", edge_id="E1", attributes={"k": 1}),
                edge("T:b", "owns", "T:x", item("d2@1#c", "public"), policy="legal", edge_id="E2"))
     merge(store, "T:a", "T:b")
     assert store.published() == {"E2": ("hr", "legal")}
+    assert store.assertion("E2")["attributes"] == '{"k":1}'
     rollback(store.database, RollbackOptions(1))
     assert store.published() == {"E1": ("hr",), "E2": ("legal",)}
 
