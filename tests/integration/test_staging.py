@@ -14,7 +14,7 @@ from conftest import Cypher
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound, chunk, edge, entity, registered, revision, run_records, write
 
 from graphrag_provenance.errors import InputError, StoreConflictError, StoreError
-from graphrag_provenance.ingest import IngestOptions, Summary
+from graphrag_provenance.ingest import IngestOptions, Summary, staging
 from graphrag_provenance.ingest.deletion import DeletionOptions, delete_document
 from graphrag_provenance.ingest.merging import MergeOptions, merge_entities
 from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
@@ -344,6 +344,19 @@ def test_what_was_altered_while_it_was_held_back_is_not_published(store: Store) 
     discard(store.database, SettleOptions(2))
     assert (store.hash(), store.relationships()) == before
     assert verify(store.database).ok
+
+
+def test_a_candidate_that_is_discarded_while_it_is_asked_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged(store)
+    carried_out = staging._carried_out
+
+    def after_discarding(*args: Any) -> Any:
+        discard(store.database, SettleOptions(2))
+        return carried_out(*args)
+
+    monkeypatch.setattr(staging, "_carried_out", after_discarding)
+    with pytest.raises(StoreConflictError, match=r"^Run 2 was published or discarded meanwhile\."):
+        ask_candidate(store.database, seen)
 
 
 def test_a_graph_that_changed_past_the_product_is_not_published_to(store: Store) -> None:
