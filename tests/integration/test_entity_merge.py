@@ -19,6 +19,7 @@ from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.edges import Identity, derived_edge_id
 from graphrag_provenance.store import lookups
 from graphrag_provenance.store.as_of import traces_as_of
 from graphrag_provenance.store.database import Database
@@ -219,6 +220,15 @@ def test_a_derived_id_reaches_the_edge_that_moved_and_a_given_one_the_edge_that_
         moved: ["d1@1#c", "d2@1#c"], "Y": ["d1@1#c", "d2@1#c", "d3@1#c", "d4@1#c", "d5@1#c"]}
     wrong = store.load(edge("T:a", "owns", "T:z", item("d1@1#c", "public"), edge_id=old))
     assert wrong.rejected == {"edge-id-conflict": 1}
+
+
+def test_a_record_that_states_the_derived_id_of_a_merged_name_is_about_the_edge_that_says_so_now(store: Store) -> None:
+    """The store has never seen that id; the edge that it leads to is there already."""
+    store.load(edge("T:a", "is", "T:a", item("d1@1#c", "public")), edge("T:b", "owns", "T:x", item("d1@1#c", "public")))
+    merge(store, "T:a", "T:b")
+    stated = derived_edge_id(TENANT, Identity("owns", "T", "a", "T", "x", None, None, None, None))
+    assert store.load(edge("T:a", "owns", "T:x", item("d2@1#c", "public"), edge_id=stated)).rejected == {}
+    assert [(r["source"], r["evidence"]) for r in store.relationships() if r["type"] == "OWNS"] == [("b", ["d1@1#c", "d2@1#c"])]
 
 
 def test_a_merge_may_follow_another_and_each_can_be_undone(store: Store) -> None:
