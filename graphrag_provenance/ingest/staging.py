@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphrag_provenance.errors import InputError, StoreError, StoreTimeoutError
+from graphrag_provenance.errors import InputError, StoreConflictError, StoreError, StoreTimeoutError
 from graphrag_provenance.ingest.loading import (
     IngestOptions,
     Load,
@@ -164,7 +164,8 @@ def discard(database: Database, options: SettleOptions, *, notify: Callable[[str
 def ask_candidate(database: Database, ask: Callable[[Database], T]) -> T:
     """What `ask` returns of the store as it will be once the staged run is published. Nothing is written, and nobody else sees it.
 
-    Raises InputError when none is staged, StoreError if the graph hash is not the one that was staged."""
+    Raises InputError when none is staged, StoreConflictError when it is settled meanwhile, and StoreError if the graph hash is not the one
+    that was staged."""
     def work(tx: Transaction) -> T:
         candidate = Within(database, tx)
         held = read_held(candidate)
@@ -174,6 +175,8 @@ def ask_candidate(database: Database, ask: Callable[[Database], T]) -> T:
         run = _Part(candidate, held.seq, held.run["run_id"], held.run["trace_id"], {}, order, 0.0, before=state)
         with _input(held) as sources:
             _, found = _carried_out(candidate, sources, _options(held, order), run, RejectFile(None), None)
+        if (runs.store_state(candidate) or {}).get("staged") != held.seq:
+            raise StoreConflictError(f"Run {held.seq} was published or discarded meanwhile.", hint="See: gprov run list.")
         _require(found, held)
         return ask(candidate)
 

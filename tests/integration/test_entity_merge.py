@@ -19,6 +19,7 @@ from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
+from graphrag_provenance.rules.edges import Identity, derived_edge_id
 from graphrag_provenance.store import lookups
 from graphrag_provenance.store.as_of import traces_as_of
 from graphrag_provenance.store.database import Database
@@ -164,6 +165,25 @@ def test_what_becomes_of_each_edge(store: Store) -> None:
     assert methods == {("A1", "declared"), ("Acme Ltd", "declared"), (" A1", "exact"), ("guess", "guess")}
 
 
+def test_what_either_edge_declared_counts_for_the_one_that_stays(store: Store) -> None:
+    store.load(edge("T:a", "owns", "T:x", item("d1@1#c", "public"), policy="hr", edge_id="E1", attributes={"k": 1}),
+               edge("T:b", "owns", "T:x", item("d2@1#c", "public"), policy="legal", edge_id="E2"))
+    merge(store, "T:a", "T:b")
+    assert store.published() == {"E2": ("hr", "legal")}
+    assert store.assertion("E2")["attributes"] == '{"k":1}'
+    rollback(store.database, RollbackOptions(1))
+    assert store.published() == {"E1": ("hr",), "E2": ("legal",)}
+
+
+def test_an_entity_that_only_an_edge_names_is_declared_once_a_declared_one_is_merged_into_it(store: Store) -> None:
+    records = [entity("T:a", name="Ay"), edge("T:b", "owns", "T:x", item("d1@1#c", "public"))]
+    store.load(*records)
+    merge(store, "T:a", "T:b")
+    node = store.one("MATCH (e:Entity {id: 'b'}) RETURN properties(e)")
+    assert (node["declared"], node["digest"] is not None) == (True, True)
+    assert store.load(*records).outcome.writes.total == 0
+
+
 def test_evidence_comes_into_force_at_the_entity_that_stands_for_the_merged_one(store: Store) -> None:
     store.load(*WHOLE)
     merge(store, "Company:A1", "Company:A2")
@@ -200,6 +220,15 @@ def test_a_derived_id_reaches_the_edge_that_moved_and_a_given_one_the_edge_that_
         moved: ["d1@1#c", "d2@1#c"], "Y": ["d1@1#c", "d2@1#c", "d3@1#c", "d4@1#c", "d5@1#c"]}
     wrong = store.load(edge("T:a", "owns", "T:z", item("d1@1#c", "public"), edge_id=old))
     assert wrong.rejected == {"edge-id-conflict": 1}
+
+
+def test_a_record_that_states_the_derived_id_of_a_merged_name_is_about_the_edge_that_says_so_now(store: Store) -> None:
+    """The store has never seen that id; the edge that it leads to is there already."""
+    store.load(edge("T:a", "is", "T:a", item("d1@1#c", "public")), edge("T:b", "owns", "T:x", item("d1@1#c", "public")))
+    merge(store, "T:a", "T:b")
+    stated = derived_edge_id(TENANT, Identity("owns", "T", "a", "T", "x", None, None, None, None))
+    assert store.load(edge("T:a", "owns", "T:x", item("d2@1#c", "public"), edge_id=stated)).rejected == {}
+    assert [(r["source"], r["evidence"]) for r in store.relationships() if r["type"] == "OWNS"] == [("b", ["d1@1#c", "d2@1#c"])]
 
 
 def test_a_merge_may_follow_another_and_each_can_be_undone(store: Store) -> None:

@@ -14,7 +14,7 @@ from conftest import Cypher
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound, chunk, edge, entity, registered, revision, run_records, write
 
 from graphrag_provenance.errors import InputError, StoreConflictError, StoreError
-from graphrag_provenance.ingest import IngestOptions, Summary
+from graphrag_provenance.ingest import IngestOptions, Summary, staging
 from graphrag_provenance.ingest.deletion import DeletionOptions, delete_document
 from graphrag_provenance.ingest.merging import MergeOptions, merge_entities
 from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
@@ -33,6 +33,7 @@ from graphrag_provenance.store.auditing import audit_verify
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff, doc_show
 from graphrag_provenance.store.lookups import edge_history, edge_list, edge_show, entity_find, entity_show, run_list, run_show
+from graphrag_provenance.store.staging import read_held
 from graphrag_provenance.store.traces import trace
 from graphrag_provenance.store.verification import verify
 
@@ -216,7 +217,10 @@ def test_what_is_refused_is_refused_once_and_stays_out(store: Store, monkeypatch
     tomorrow = revision("d3@2", effective_at="2999-01-01T00:00:00Z")
     summary = staged(store, *NEW, "{broken", tomorrow, b"", edge("System:A", "depends_on", "System:B", "d1@1#c1", edge_id="E3"))
     assert summary.rejected == {"not-json": 1, "future-date": 1, "edge-id-conflict": 1}
-    assert [one["line"] for one in store.rejects(summary)] == sorted(one["line"] for one in store.rejects(summary))
+    refused = {one["line"] for one in store.rejects(summary)}
+    given = (store.folder / "staged.jsonl").read_bytes().splitlines()
+    held = b"".join(content for _, _, content in read_held(store.database).sources()).splitlines()
+    assert held == [b"" if number in refused else line for number, line in enumerate(given, 1)], "every line is at its place"
     monkeypatch.setattr("graphrag_provenance.ingest.loading.now", lambda: datetime(3000, 1, 1, tzinfo=UTC))
     done = publish(store.database, SettleOptions(2))
     assert (done.rejected, done.run["graph_hash"]) == ({}, summary.candidate_hash)
@@ -344,6 +348,19 @@ def test_what_was_altered_while_it_was_held_back_is_not_published(store: Store) 
     discard(store.database, SettleOptions(2))
     assert (store.hash(), store.relationships()) == before
     assert verify(store.database).ok
+
+
+def test_a_candidate_that_is_discarded_while_it_is_asked_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged(store)
+    carried_out = staging._carried_out
+
+    def after_discarding(*args: Any) -> Any:
+        discard(store.database, SettleOptions(2))
+        return carried_out(*args)
+
+    monkeypatch.setattr(staging, "_carried_out", after_discarding)
+    with pytest.raises(StoreConflictError, match=r"^Run 2 was published or discarded meanwhile\."):
+        ask_candidate(store.database, seen)
 
 
 def test_a_graph_that_changed_past_the_product_is_not_published_to(store: Store) -> None:
