@@ -14,7 +14,7 @@ from datetime import datetime
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphrag_provenance.errors import InputError
+from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf, TraceOf
 from graphrag_provenance.interfaces.web.evidence import Json, paths_with_texts, standing
 from graphrag_provenance.interfaces.web.pictures import path_picture
@@ -61,7 +61,7 @@ def _answered(template: str, request: Request, service: Service, reader: Reader,
     if form.question is not None:
         try:
             answer = _ask(service, reader, form, trace_id)
-        except InputError as error:  # a run that is not there
+        except (InputError, NotFoundError) as error:  # a run that is not there
             form.problems["as_of"] = error.message
     if answer is None and template == "sheet.html":
         template = "trace.html"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from urllib.parse import parse_qs, urlsplit
 
-import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
@@ -21,8 +20,6 @@ from graphrag_provenance.interfaces.web.rendering import HEADERS, page
 from graphrag_provenance.interfaces.web.sessions import FORM, SESSION, Sessions, cookie_of, set_cookie
 
 router = APIRouter(include_in_schema=False)
-_DOORS = anyio.CapacityLimiter(4)
-"""Sign-ins that are looked at at once, on all threads."""
 
 
 @router.get("/assets/{digest}/{name}")
@@ -51,7 +48,7 @@ async def sign_in(request: Request) -> Response:
     try:
         if not token or len(token) > MOST_TOKEN or not token.isascii():
             raise UnauthenticatedError("A valid token is needed.")
-        await anyio.to_thread.run_sync(identity.reader, token, limiter=_DOORS)
+        await anyio.to_thread.run_sync(identity.reader, token, limiter=request.app.state.doors)
     except UnauthenticatedError:
         return _form(request, back, "This key or token is not valid, or not any more. Ask whoever gave it to you for another one.", 401)
     sessions.end(_cookie(request, SESSION))
