@@ -38,7 +38,7 @@ def test_a_neighbourhood_has_two_sides(incoming: int, outgoing: int) -> None:
     assert drawn is not None
     boxes = [drawn.centre, *(link.box for link in (*drawn.incoming, *drawn.outgoing))]
     assert apart(boxes)
-    assert all(box.x >= 0 and box.x + box.width <= drawn.width and 0 <= box.y and box.y + box.height <= drawn.height for box in boxes)
+    assert all(box.x >= 0 and box.x + box.width <= drawn.width and box.y >= 0 and box.y + box.height <= drawn.height for box in boxes)
     assert len(boxes) - 1 + drawn.left_out == incoming + outgoing
 
 
@@ -47,7 +47,7 @@ def test_nothing_is_drawn_of_an_entity_alone() -> None:
 
 
 def cited(since: int, until: int | None) -> dict[str, Any]:
-    return {"since": since, "until": until, "doc": "d@1", "polarity": "supports"}
+    return {"since": since, "until": until, "doc": "d@1"}
 
 
 def test_a_timeline_keeps_the_order_of_runs() -> None:
