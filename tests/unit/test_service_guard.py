@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 import structlog
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -24,6 +26,7 @@ from graphrag_provenance.interfaces.http.identity import refused
 from graphrag_provenance.interfaces.http.limits import Buckets
 from graphrag_provenance.interfaces.http.metrics import Metrics
 from graphrag_provenance.interfaces.http.running import check_exposure
+from graphrag_provenance.interfaces.http.spans import Spans
 from graphrag_provenance.model.readers import Reader
 
 
@@ -52,10 +55,11 @@ async def broken(*_: Any) -> None:
     raise RuntimeError("the password is hunter2")
 
 
-def guarded(metrics: Metrics | None = None, **limits: Any) -> Guard:
+def guarded(metrics: Metrics | None = None, spans: Spans | None = None, **limits: Any) -> Guard:
     app = Starlette(routes=[Route("/echo", echo, methods=["GET", "POST"]), Route("/slow", slow),
                             Route("/open", lambda _: PlainTextResponse("open")), Route("/near", lambda _: PlainTextResponse("near"))])
-    return Guard(app, Known(), Limits(**{"burst": 1000, **limits}), metrics or Metrics(), public=["/open"], locally=["/near"])
+    return Guard(app, Known(), Limits(**{"burst": 1000, **limits}), metrics or Metrics(), public=["/open"], locally=["/near"],
+                 spans=spans)
 
 
 def ask(guard: Any, path: str, *, token: str | None = "ann", method: str = "GET", client: str = "127.0.0.1", **more: Any) -> httpx.Response:
@@ -76,6 +80,15 @@ def test_the_reader_is_the_one_of_the_token() -> None:
     assert ask(guarded(), "/echo").json()["reader"] == "ann"
     assert ask(guarded(), "/echo", token="bob").json()["reader"] == "bob"
     assert ask(guarded(), "/echo", token="eve").status_code == 401
+
+
+def test_an_identity_that_fails_lets_nobody_in() -> None:
+    class Failing:
+        def reader(self, token: str) -> Reader:
+            raise RuntimeError(token)
+
+    answer = ask(Guard(broken, Failing(), Limits(), Metrics()), "/echo")
+    assert (answer.status_code, answer.text) == (401, ask(guarded(), "/echo", token=None).text)
 
 
 def test_only_public_paths_are_open_and_local_ones_from_here() -> None:
@@ -180,6 +193,19 @@ def test_the_log_and_the_counters_name_no_id_no_token_and_no_question() -> None:
     assert (lines[0]["route"], lines[0]["principal"], lines[0]["status"]) == ("/echo", "ann", 200)
     assert lines[1]["status"] == 401
     assert not any(word in told for word in ("E-secret", "private", "secret-token", "Bearer"))
+
+
+def test_a_request_is_a_span_in_the_callers_trace_that_says_nothing_of_what_was_asked() -> None:
+    kept = InMemorySpanExporter()
+    guard = guarded(spans=Spans(SimpleSpanProcessor(kept)))
+    answer = ask(guard, "/echo?id=E-secret", headers={"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"})
+    alone = ask(guard, "/private/path", token=None)
+    first, second = kept.get_finished_spans()
+    assert (first.name, first.context.trace_id) == ("GET /echo", int("a" * 32, 16))
+    assert answer.headers["x-trace-id"] == "a" * 32
+    assert alone.headers["x-trace-id"] == f"{second.context.trace_id:032x}"
+    assert second.attributes["http.response.status_code"] == 401
+    assert not any(word in str(kept.get_finished_spans()[0].to_json()) + second.to_json() for word in ("secret", "private", "ann"))
 
 
 @pytest.mark.parametrize(("more", "warns"), [

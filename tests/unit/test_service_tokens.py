@@ -121,10 +121,13 @@ BAD = {
     "a list of tenants": lambda: signed(tenant=["ACME"]),
     "no principal": lambda: signed(sub=...), "a number as principal": lambda: signed(sub=7),
     "key in the header": lambda: signed(OTHER_RSA, headers={"jwk": jwk(OTHER_RSA)}),
-    "critical extension": lambda: signed(headers={"crit": ["exp"]}), "an id of another kind": lambda: signed(headers={"typ": "dpop+jwt"}),
+    "critical extension": lambda: signed(headers={"crit": ["b64"], "b64": True}),
+    "an id of another kind": lambda: signed(headers={"typ": "dpop+jwt"}),
     "a number as key id": lambda: forged({"alg": "RS256", "kid": 1}, claims(), b"x"), "two parts": lambda: "a.b",
     "four parts": lambda: "a.b.c.d",
     "not base64": lambda: "!.!.!", "a list": lambda: forged([], claims()),  # type: ignore[arg-type]
+    "a header without end": lambda: f"{base64.urlsafe_b64encode(b'[' * 9_000).decode()}.e30.x",
+    "an infinite beginning": lambda: signed(iat=float("inf")), "an infinite end": lambda: signed(exp=float("inf")),
     "a word as end": lambda: forged({"alg": "RS256", "kid": "r1"}, claims(exp="never"), b"x"),
 }
 
@@ -284,6 +287,13 @@ def test_names_of_any_kind_come_back_from_the_file(tmp_path: Path) -> None:
 def test_what_is_no_bearer_token_is_refused(header: bytes | None) -> None:
     with pytest.raises(UnauthenticatedError):
         bearer(header)
+
+
+def test_a_token_that_is_too_long_is_not_looked_at(issuer: Issuer) -> None:
+    tokens = Identities(None, issuer.tokens())
+    assert tokens.reader(signed(more="x" * 8_000)).principal == "ann"
+    with pytest.raises(UnauthenticatedError):
+        tokens.reader(signed(more="x" * 16_000))
 
 
 PIECES = signed().split(".")

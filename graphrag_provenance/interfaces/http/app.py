@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from fastapi import FastAPI
@@ -15,7 +16,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from graphrag_provenance import __version__
 from graphrag_provenance.config import Settings
 from graphrag_provenance.errors import ProvenanceError
 from graphrag_provenance.interfaces.http.failures import on_error, on_http, on_invalid
@@ -25,6 +25,10 @@ from graphrag_provenance.interfaces.http.metrics import Metrics
 from graphrag_provenance.interfaces.http.routes import documents, edges, entities, judging, operations, runs, tracing
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.interfaces.web import pages
+from graphrag_provenance.version import __version__
+
+if TYPE_CHECKING:
+    from graphrag_provenance.interfaces.http.spans import Spans
 
 ROUTERS = (tracing.router, edges.router, entities.router, documents.router, judging.router, runs.router, operations.router)
 
@@ -35,18 +39,30 @@ def limits_of(settings: Settings) -> Limits:
                   settings.serve_rate_per_minute, settings.serve_burst)
 
 
+def spans_for(settings: Settings) -> Spans | None:
+    """What makes spans, if the settings ask for them. Raises MissingExtraError."""
+    if not settings.serve_otel:
+        return None
+    from graphrag_provenance.interfaces.http.spans import Spans  # noqa: PLC0415 - an extra, and slow to load
+
+    return Spans()
+
+
 def create_app(service: Service, identity: Identity, *, public: Collection[str] = ()) -> FastAPI:
     """The service as an ASGI application. `public`: paths besides those of health that need no token.
 
     Closes the database when it ends.
     """
     settings = service.settings
+    spans = spans_for(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.serve_threads
         yield
         await anyio.to_thread.run_sync(service.database.close)
+        if spans is not None:
+            await anyio.to_thread.run_sync(spans.close)
 
     app = FastAPI(
         title="graphrag-provenance", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
@@ -61,7 +77,7 @@ def create_app(service: Service, identity: Identity, *, public: Collection[str] 
         app.include_router(router)
     app.add_middleware(
         Guard, identity=identity, limits=limits_of(settings), metrics=app.state.metrics,
-        public=(*operations.PUBLIC, *pages.PUBLIC, *public), locally=operations.LOCALLY, proxied=bool(settings.serve_proxies))
+        public=(*operations.PUBLIC, *pages.PUBLIC, *public), locally=operations.LOCALLY, proxied=bool(settings.serve_proxies), spans=spans)
     pages.add_to(app, identity)
     return app
 

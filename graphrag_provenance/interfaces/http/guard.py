@@ -14,8 +14,9 @@ import asyncio
 import secrets
 import time
 from collections.abc import Collection, Mapping, MutableMapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
@@ -53,15 +54,37 @@ class Limits:
     burst: int = 60
 
 
+class RequestSpan(Protocol):
+    """A span that is open while its request is worked on (`spans`)."""
+
+    @property
+    def trace_id(self) -> str:
+        """The trace it is part of."""
+        ...
+
+    def end(self, route: str, status: int) -> None:
+        """What became of the request."""
+        ...
+
+
+class SpanMaker(Protocol):
+    """What makes spans (`spans`)."""
+
+    def request(self, method: str, traceparent: str | None) -> AbstractContextManager[RequestSpan]:
+        """The span of one request."""
+        ...
+
+
 class Guard:
     """An application behind all of this. `public`: paths that need no token. `locally`: paths that need none from this machine itself."""
 
     def __init__(
         self, app: ASGIApp, identity: Identity, limits: Limits, metrics: Metrics, *, public: Collection[str] = (),
-        locally: Collection[str] = (), proxied: bool = False,
+        locally: Collection[str] = (), proxied: bool = False, spans: SpanMaker | None = None,
     ) -> None:
         self._app, self._identity, self._limits, self._metrics = app, identity, limits, metrics
         self._public, self._locally = frozenset(public), frozenset(() if proxied else locally)
+        self._spans = spans
         self._buckets = Buckets(limits.per_minute, limits.burst)
         self._doors: anyio.CapacityLimiter | None = None
         self._working: set[asyncio.Task[None]] = set()
@@ -97,23 +120,32 @@ class _Exchange:
         for name, value in scope["headers"]:
             self._headers.setdefault(name.lower(), []).append(value)
         self._trace_id = _trace_id(self._headers.get(b"traceparent", []))
+        self._method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._status: int | None = None
         self._closed = False  # answered in the place of the work
         self._reader: Reader | None = None
 
     async def run(self, receive: Receive) -> None:
         began = time.perf_counter()
+        with nullcontext() if self._guard._spans is None else self._guard._spans.request(self._method, self._parent()) as span:
+            if span is not None:
+                self._trace_id = span.trace_id
+            try:
+                await self._run(receive)
+            finally:
+                self._tell(time.perf_counter() - began)
+                if span is not None:
+                    span.end(self._route(), self._status or 0)
+
+    async def _run(self, receive: Receive) -> None:
         state: MutableMapping[str, Any] = self._scope.setdefault("state", {})
         state["trace_id"], state["reader"] = self._trace_id, None
         with structlog.contextvars.bound_contextvars(trace_id=self._trace_id):
-            try:
-                refusal = await self._refusal(state)
-                if refusal is None:
-                    await self._pass(receive)
-                else:
-                    await self._answer(refusal)
-            finally:
-                self._tell(time.perf_counter() - began)
+            refusal = await self._refusal(state)
+            if refusal is None:
+                await self._pass(receive)
+            else:
+                await self._answer(refusal)
 
     async def _refusal(self, state: MutableMapping[str, Any]) -> Response | None:
         guard, limits = self._guard, self._guard._limits
@@ -125,6 +157,9 @@ class _Exchange:
         except ProvenanceError as error:
             guard._metrics.refused("identity-unavailable")
             return failure_of(error)
+        except Exception as error:  # noqa: BLE001 - what cannot be told who it is, is nobody
+            report("error", "a token could not be looked at", kind=type(error).__name__, exc_info=True)
+            return failure_of(refused())
         if self._reader is not None:
             wait = guard._buckets.wait((self._reader.tenant, self._reader.principal))
             if wait:
@@ -196,13 +231,18 @@ class _Exchange:
             more[b"strict-transport-security"] = b"max-age=31536000"
         return [*given, *((name, value) for name, value in more.items() if name not in names)]
 
+    def _route(self) -> str:
+        return getattr(self._scope.get("route"), "path", None) or "other"
+
+    def _parent(self) -> str | None:
+        given = self._headers.get(b"traceparent", [])
+        return given[0].decode("latin-1") if len(given) == 1 else None
+
     def _tell(self, seconds: float) -> None:
-        route = getattr(self._scope.get("route"), "path", None) or "other"
-        status = self._status or 0
-        method = self._scope["method"] if self._scope["method"] in _METHODS else "OTHER"
-        self._guard._metrics.answered(method, route, status, seconds)
+        route, status = self._route(), self._status or 0
+        self._guard._metrics.answered(self._method, route, status, seconds)
         who = {} if self._reader is None else {"tenant": self._reader.tenant, "principal": self._reader.principal}
-        report("info", "request", method=method, route=route, status=status, milliseconds=round(seconds * 1000, 1),
+        report("info", "request", method=self._method, route=route, status=status, milliseconds=round(seconds * 1000, 1),
                trace_id=self._trace_id, **who)
 
 

@@ -89,7 +89,7 @@ class IssuedTokens:
             claims = jwt.decode(token, key, algorithms=[algorithm], audience=self._audience, issuer=self._issuer, leeway=self._leeway,
                                 options={"require": self._required, "verify_signature": True})
             return self._of(claims)
-        except (jwt.PyJWTError, ValueError, TypeError, AccessDeniedError):
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError, AccessDeniedError):
             raise self._refused() from None
 
     def _of(self, claims: Mapping[str, Any]) -> Reader:

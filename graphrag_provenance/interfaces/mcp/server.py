@@ -17,7 +17,6 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from pydantic import TypeAdapter, ValidationError
 
-from graphrag_provenance import __version__
 from graphrag_provenance.errors import ProvenanceError
 from graphrag_provenance.events import report
 from graphrag_provenance.interfaces.http.failures import told
@@ -25,6 +24,7 @@ from graphrag_provenance.interfaces.http.identity import refused
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.interfaces.mcp.tools import TOOLS, Tool
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.version import __version__
 
 WhoAsks = Callable[[Any], Reader | None]
 """The reader of a request of the transport; None: nobody."""

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from graphrag_provenance.interfaces.http.app import limits_of
+from graphrag_provenance.interfaces.http.app import limits_of, spans_for
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.guard import Guard
 from graphrag_provenance.interfaces.http.identity import Identity
@@ -45,6 +45,7 @@ def run_stdio(service: Service, reader: Reader) -> None:
 def create_mcp_app(service: Service, identity: Identity) -> ASGIApp:
     """The tools over streamable HTTP at `/mcp`, as an ASGI application. Closes the database when it ends."""
     settings = service.settings
+    spans = spans_for(settings)
     inner = create_server(service, _reader_of).streamable_http_app(
         streamable_http_path=PATH, json_response=True, stateless_http=True, host=settings.serve_host,
         max_request_body_size=settings.serve_max_body_bytes)
@@ -55,9 +56,11 @@ def create_mcp_app(service: Service, identity: Identity) -> ASGIApp:
         async with inner.router.lifespan_context(inner):
             yield
         await anyio.to_thread.run_sync(service.database.close)
+        if spans is not None:
+            await anyio.to_thread.run_sync(spans.close)
 
     app = Starlette(routes=[Route("/health/live", _live), Mount("/", inner)], lifespan=lifespan)
-    return Guard(app, identity, limits_of(settings), Metrics(), public=("/health/live",), proxied=bool(settings.serve_proxies))
+    return Guard(app, identity, limits_of(settings), Metrics(), public=("/health/live",), spans=spans)
 
 
 def _reader_of(request: Any) -> Reader | None:

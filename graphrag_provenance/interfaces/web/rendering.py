@@ -16,11 +16,11 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from graphrag_provenance import __version__
 from graphrag_provenance.interfaces.web.assets import ASSETS
 from graphrag_provenance.interfaces.web.sessions import Sessions
 from graphrag_provenance.interfaces.wording import CHANGES, DIFFERS, GRADES, REASONS, WITHHELD
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.version import __version__
 
 CSP = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
        "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
