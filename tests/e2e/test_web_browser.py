@@ -133,7 +133,7 @@ def test_withheld_edges_are_listed_and_two_runs_compared(site: Site) -> None:
         page.get_by_label("After run", exact=True).fill("1")
         page.get_by_label("And after run").fill("2")
         page.get_by_role("button", name="Compare").click()
-        expect(page.locator("main")).to_contain_text("2 retracted, 1 changed in content")
+        expect(page.locator("main")).to_contain_text("2 retracted, 2 changed in content")
 
 
 def test_the_withheld_queue_does_not_exist_without_the_role(site: Site) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus, urlencode
 
 import pytest
 from conftest import Cypher
-from corpus.auditor_store import HOSTILE, HOSTILE_EDGES, READERS, ROUTER_EDGE, TURNED, load, secrets_from
+from corpus.auditor_store import HOSTILE, HOSTILE_EDGES, POLICY_EDGE, READERS, ROUTER_EDGE, TURNED, load, secrets_from
 from corpus.records import Store
 from corpus.serving import key_file
 from fastapi import FastAPI
@@ -446,9 +446,10 @@ def test_the_diff_from_the_empty_store_is_all_there_was(web: Web) -> None:
 def test_two_runs_differ_by_what_the_second_changed(web: Web) -> None:
     found = run_diff(web.store.database, READERS["aud"], 1, 2)
     assert {one["after"]["edge_id"]: one["change"] for one in found["edges"]} == {
-        ROUTER_EDGE: "changed", "E:dep:payment-router->SYS_A": "retracted", "E:dep:payment-router->card-vault": "retracted"}
-    router = next(one for one in found["edges"] if one["change"] == "changed")
-    assert (router["differs"], router["evidence"]) == (["confidence"], {"came": 1, "went": 2})
+        ROUTER_EDGE: "changed", POLICY_EDGE: "changed", "E:dep:payment-router->SYS_A": "retracted",
+        "E:dep:payment-router->card-vault": "retracted"}
+    told = {one["after"]["edge_id"]: (one["differs"], one["evidence"]) for one in found["edges"] if one["change"] == "changed"}
+    assert told == {ROUTER_EDGE: (["confidence"], {"came": 1, "went": 2}), POLICY_EDGE: ([], {"came": 1, "went": 0})}
     assert run_diff(web.store.database, READERS["low"], 1, 2)["edges"] == [], "they were internal when they stood"
     assert run_diff(web.store.database, READERS["aud"], 2, 3)["edges"]
     pages = [run_diff(web.store.database, READERS["aud"], 1, 2, start=start, limit=1) for start in ("", "E:dep:payment-router->SYS_A")]
