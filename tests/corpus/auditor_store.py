@@ -19,6 +19,7 @@ READERS = {
     "ops": Reader("ops", "ACME", frozenset({"internal"}), frozenset({Role.READER, Role.OPERATOR})),
 }
 ROUTER_EDGE = "E:dep:payment-router->ledger"
+POLICY_EDGE = "E:gov:ledger->POL-31"
 NEW_TEXT = "The payment router books every captured payment into the ledger. It does so once a second."
 HOSTILE = "<script>alert('x')</script>"
 TURNED = "abc\u202egnp.exe"
@@ -28,7 +29,7 @@ HOSTILE_EDGES = {
 
 
 def load(store: Store) -> None:
-    """Run 1: the sample. Run 2: a new complete revision of the router's page. Run 3: hostile names, public."""
+    """Run 1: the sample. Run 2: a new complete revision of the router's page, one more citation. Run 3: hostile names, public."""
     policies = etl_path(*SAMPLE, "policies.toml")
     store.policies = parse_policies(policies.read_text(encoding="utf-8"), str(policies))
     store.load(files=[etl_path(*SAMPLE, f"{name}.jsonl") for name in ("documents", "entities", "edges")], pipeline="samples/payments",
@@ -40,6 +41,8 @@ def load(store: Store) -> None:
         edge("System:payment-router", "depends_on", "System:ledger",
              {"doc": doc, "chunk": "c-1", "span": [0, 64], "quote_hash": sha256(NEW_TEXT[:64])}, policy="internal", edge_id=ROUTER_EDGE,
              scope={"environment": "production", "region": "eu-west"}, confidence=0.97),
+        edge("System:ledger", "governed_by", "Policy:POL-31", "POL-31@2.1#c-2", policy="internal", edge_id=POLICY_EDGE,
+             scope={"environment": "production"}),
         pipeline="samples/payments", version="2")
     public = {"policy": "public"}
     hostile: list[Any] = [document(HOSTILE, title=HOSTILE, **public), revision(f"{HOSTILE}@<i>1", source_url="javascript:alert(1)//<i>1"),

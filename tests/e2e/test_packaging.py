@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = """
 import json
+from importlib.resources import files as web_files
 from graphrag_provenance.queries import all_queries
 from graphrag_provenance.resources import resource_root
 from graphrag_provenance.server.fetch import read_lock
@@ -29,6 +30,7 @@ def files(folder, prefix=""):
 
 print(json.dumps({
     "file": graphrag_provenance.__file__,
+    "page": {name: size for name, size in files(web_files("graphrag_provenance.interfaces.web")) if not name.endswith((".py", ".pyc"))},
     "cypher": dict(files(resource_root("cypher"))), "etl": dict(files(resource_root("etl"))), "queries": len(all_queries()),
     "jars": {v: len(read_lock(v)) for v in ("2026.09.0", "5.26.28")},
 }))
@@ -70,6 +72,9 @@ def test_the_installed_wheel_carries_every_resource_of_the_checkout(installed: P
     assert not found["file"].startswith(str(ROOT))
     assert found["cypher"] == _files(ROOT / "cypher")
     assert found["etl"] == _files(ROOT / "etl")
+    web = _files(ROOT / "graphrag_provenance" / "interfaces" / "web")
+    assert found["page"] == {name: size for name, size in web.items() if not name.endswith((".py", ".pyc"))}
+    assert "templates/trace.html" in found["page"]
     assert found["queries"] > 40
     assert all(found["jars"].values())
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus, urlencode
 
 import pytest
 from conftest import Cypher
-from corpus.auditor_store import HOSTILE, HOSTILE_EDGES, READERS, ROUTER_EDGE, TURNED, load, secrets_from
+from corpus.auditor_store import HOSTILE, HOSTILE_EDGES, POLICY_EDGE, READERS, ROUTER_EDGE, TURNED, load, secrets_from
 from corpus.records import Store
 from corpus.serving import key_file
 from fastapi import FastAPI
@@ -164,6 +164,26 @@ def test_the_proof_of_another_browser_is_none(web: Web) -> None:
     assert browser.post("/sign-in", data={"token": web.keys["ann"], "proof": stolen}).status_code == 403
 
 
+@pytest.mark.parametrize("cookie", ["a\\015\\012Set-Cookie: x=y", "x; Domain=evil.example", '"\\073 Path=/x"', ""])
+def test_a_cookie_that_we_did_not_make_is_not_given_back(web: Web, cookie: str) -> None:
+    answer = web.browser().get("/sign-in", headers={"Cookie": f"gprov_form={cookie}"})
+    assert answer.status_code == 200
+    assert [re.fullmatch(r"gprov_form=[A-Za-z0-9_-]{32}; Path=/; HttpOnly; SameSite=Strict", one) is not None
+            for one in answer.headers.get_list("set-cookie")] == [True]
+
+
+@pytest.mark.parametrize(("path", "status"), [
+    ("/runs/" + "9" * 5_000, 404), ("/edge?id=x&as_of=" + "9" * 5_000, 422), ("/runs/compare?before=1&after=" + "9" * 5_000, 422),
+    ("/trace?from=A:b&to=A:c&hops=" + "9" * 5_000, 422), ("/runs?before=-1", 422), ("/?q=%FF%00", 200), ("/entity?address=A:%00", 404),
+])
+def test_what_no_person_writes_has_an_answer_too(web: Web, path: str, status: int) -> None:
+    assert web.get("aud", path).status_code == status
+
+
+def test_a_form_of_many_fields_is_refused(web: Web) -> None:
+    assert web.browser().post("/sign-in", content="a=1&" * 50).status_code == 422
+
+
 @pytest.mark.parametrize("path", [*EVERY_PAGE, "/nowhere", "/runs/99"])
 def test_without_a_session_every_page_leads_to_the_form(web: Web, path: str) -> None:
     answer = web.browser().get(path)
@@ -215,6 +235,7 @@ def test_signing_out_ends_the_session_everywhere(web: Web) -> None:
 def test_a_key_that_is_taken_out_ends_its_session_at_the_next_page(web: Web) -> None:
     browser = web.browser()
     sign_in(browser, web.keys["low"])
+    kept = dict(browser.cookies)
     assert browser.get("/").status_code == 200
     whole = web.file.read_text(encoding="utf-8")
     entries = whole.split("[[key]]")
@@ -223,6 +244,7 @@ def test_a_key_that_is_taken_out_ends_its_session_at_the_next_page(web: Web) -> 
         assert browser.get("/").headers["location"] == "/sign-in"
     finally:
         web.file.write_text(whole, encoding="utf-8")
+    browser.cookies.update(kept)  # whatever the browser was told: the session is no more
     assert browser.get("/").headers["location"] == "/sign-in", "it does not come back with the key"
     assert sign_in(web.browsers["low"], web.keys["low"]).status_code == 303
 
@@ -424,9 +446,10 @@ def test_the_diff_from_the_empty_store_is_all_there_was(web: Web) -> None:
 def test_two_runs_differ_by_what_the_second_changed(web: Web) -> None:
     found = run_diff(web.store.database, READERS["aud"], 1, 2)
     assert {one["after"]["edge_id"]: one["change"] for one in found["edges"]} == {
-        ROUTER_EDGE: "changed", "E:dep:payment-router->SYS_A": "retracted", "E:dep:payment-router->card-vault": "retracted"}
-    router = next(one for one in found["edges"] if one["change"] == "changed")
-    assert (router["differs"], router["evidence"]) == (["confidence"], {"came": 1, "went": 2})
+        ROUTER_EDGE: "changed", POLICY_EDGE: "changed", "E:dep:payment-router->SYS_A": "retracted",
+        "E:dep:payment-router->card-vault": "retracted"}
+    told = {one["after"]["edge_id"]: (one["differs"], one["evidence"]) for one in found["edges"] if one["change"] == "changed"}
+    assert told == {ROUTER_EDGE: (["confidence"], {"came": 1, "went": 2}), POLICY_EDGE: ([], {"came": 1, "went": 0})}
     assert run_diff(web.store.database, READERS["low"], 1, 2)["edges"] == [], "they were internal when they stood"
     assert run_diff(web.store.database, READERS["aud"], 2, 3)["edges"]
     pages = [run_diff(web.store.database, READERS["aud"], 1, 2, start=start, limit=1) for start in ("", "E:dep:payment-router->SYS_A")]

@@ -77,8 +77,7 @@ def create_app(service: Service, identity: Identity, *, public: Collection[str] 
         app.include_router(router)
     app.add_middleware(
         Guard, identity=identity, limits=limits_of(settings), metrics=app.state.metrics,
-        public=(*operations.PUBLIC, *pages.PUBLIC, *public), locally=operations.LOCALLY, proxied=bool(settings.serve_proxies),
-        spans=spans)
+        public=(*operations.PUBLIC, *pages.PUBLIC, *public), locally=operations.LOCALLY, proxied=bool(settings.serve_proxies), spans=spans)
     pages.add_to(app, identity)
     return app
 

@@ -135,7 +135,6 @@ class Life:
     x: int
     end: int
     active: bool
-    refutes: bool
     label: str
     number: int
 
@@ -165,6 +164,6 @@ def timeline(history: Sequence[Json]) -> Timeline | None:
     end = _LABEL + _SPAN
     lives = tuple(
         Life(46 + number * _LINE, place[one["since"]], end if one["until"] is None else place[one["until"]], one["until"] is None,
-             one["polarity"] == "refutes", one["doc"], number + 1)
+             one["doc"], number + 1)
         for number, one in enumerate(history))
     return Timeline(end + 20, 46 + len(history) * _LINE, tuple(place.items()), lives)

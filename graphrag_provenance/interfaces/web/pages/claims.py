@@ -14,9 +14,10 @@ from datetime import datetime
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphrag_provenance.errors import InputError
+from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf, TraceOf
 from graphrag_provenance.interfaces.web.evidence import Json, paths_with_texts, standing
+from graphrag_provenance.interfaces.web.numbers import MOST_RUN, whole
 from graphrag_provenance.interfaces.web.pictures import path_picture
 from graphrag_provenance.interfaces.web.rendering import page
 from graphrag_provenance.model.identifiers import is_name, parse_address
@@ -61,7 +62,7 @@ def _answered(template: str, request: Request, service: Service, reader: Reader,
     if form.question is not None:
         try:
             answer = _ask(service, reader, form, trace_id)
-        except InputError as error:  # a run that is not there
+        except (InputError, NotFoundError) as error:  # a run that is not there
             form.problems["as_of"] = error.message
     if answer is None and template == "sheet.html":
         template = "trace.html"
@@ -101,8 +102,8 @@ def _read(query: Mapping[str, str], most_hops: int, reader: Reader) -> _Form:
     relations = tuple(one for one in _BETWEEN.split(given["relations"].replace("->", " ")) if one)
     if not all(map(is_name, relations)):
         problems["relations"] = "Write relations as in the records, for example: depends_on, governed_by."
-    hops = _whole(given["hops"], "hops", problems, f"A path has 1 to {LONGEST} steps.", LONGEST) or most_hops
-    form.as_of = _whole(given["as_of"], "as_of", problems, "Write the number of a run, for example 3.", 2**53)
+    hops = _number(given["hops"], "hops", problems, f"A path has 1 to {LONGEST} steps.", LONGEST) or most_hops
+    form.as_of = _number(given["as_of"], "as_of", problems, "Write the number of a run, for example 3.", MOST_RUN)
     at = _instant(given["at"], problems)
     if not problems:
         try:
@@ -123,13 +124,13 @@ def _end(text: str, name: str, problems: dict[str, str]) -> tuple[str, str]:
         return "", ""
 
 
-def _whole(text: str, name: str, problems: dict[str, str], sentence: str, most: int) -> int | None:
+def _number(text: str, name: str, problems: dict[str, str], sentence: str, most: int) -> int | None:
     if not text:
         return None
-    if not text.isascii() or not text.isdecimal() or len(text) > 18 or not 1 <= int(text) <= most:
+    number = whole(text, most)
+    if not number:
         problems[name] = sentence
-        return None
-    return int(text)
+    return number
 
 
 def _instant(text: str, problems: dict[str, str]) -> datetime | None:

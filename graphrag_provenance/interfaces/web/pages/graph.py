@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf
 from graphrag_provenance.interfaces.web.evidence import Json, standing, with_texts
+from graphrag_provenance.interfaces.web.numbers import whole
 from graphrag_provenance.interfaces.web.pictures import neighbourhood, timeline
 from graphrag_provenance.interfaces.web.rendering import address, entity_address, page
 from graphrag_provenance.model.identifiers import parse_address
@@ -109,6 +110,7 @@ def withheld(request: Request, service: ServiceOf, reader: ReaderOf, after: str 
 def _seq(text: str) -> int | None:
     if not text.strip():
         return None
-    if not text.strip().isdecimal() or not 1 <= int(text) < 2**63:
-        raise InputError(f"'{text}' is no number of a run.", hint="Write for example 3.")
-    return int(text)
+    seq = whole(text)
+    if not seq:
+        raise InputError(f"'{text[:40]}' is no number of a run.", hint="Write for example 3.")
+    return seq

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from graphrag_provenance.errors import InputError, NotFoundError
 from graphrag_provenance.interfaces.http.service import ReaderOf, ServiceOf
+from graphrag_provenance.interfaces.web.numbers import whole
 from graphrag_provenance.interfaces.web.rendering import HEADERS, page
 from graphrag_provenance.model.readers import Role
 from graphrag_provenance.rules.run_diff import Change
@@ -45,16 +46,17 @@ def compare(request: Request, service: ServiceOf, reader: ReaderOf, before: str 
         raise InputError("The first run has to come before the second one.", hint="Go back and choose them the other way round.")
     found = run_diff(service.database, reader, first, second, start=start, limit=_CHANGES, access=service.access)
     groups = [(change.value, [one for one in found["edges"] if one["change"] == change]) for change in Change]
-    return page("compare.html", request, diff=found, groups=groups, start=start, latest=run_list(service.database, reader, limit=1))
+    return page("compare.html", request, diff=found, groups=groups, start=start)
 
 
 @router.get("/runs/{seq}")
 def run(request: Request, service: ServiceOf, reader: ReaderOf, seq: str) -> Response:
     """One run."""
     require_role(reader, Role.AUDITOR, Role.OPERATOR, action="Reading run records")
-    if not seq.isdecimal() or int(seq) >= 2**63:
+    number = whole(seq)
+    if number is None:
         raise NotFoundError("There is no such run.")
-    found = run_show(service.database, int(seq), reader)
+    found = run_show(service.database, number, reader)
     rest = {name: value for name, value in found.items() if name not in _MAIN and value not in (None, [], {}, "")}
     return page("run.html", request, run=found, counts=list(_flat(found.get("counts"))), rest=rest)
 
@@ -70,6 +72,7 @@ def _flat(counts: Any, above: str = "") -> Any:
 
 
 def _number(text: str) -> int:
-    if not text.strip().isdecimal() or int(text) >= 2**63:
-        raise InputError(f"'{text}' is no number of a run.", hint="Write for example 3.")
-    return int(text)
+    seq = whole(text)
+    if seq is None:
+        raise InputError(f"'{text[:40]}' is no number of a run.", hint="Write for example 3.")
+    return seq

@@ -6,23 +6,23 @@ page of ours. Leaves to others: what a token proves (`http.identity`), what a se
 
 from __future__ import annotations
 
+import re
 import secrets
 from urllib.parse import parse_qs, urlsplit
 
-import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from graphrag_provenance.errors import NotFoundError, UnauthenticatedError
+from graphrag_provenance.errors import InputError, NotFoundError, UnauthenticatedError
 from graphrag_provenance.interfaces.http.identity import MOST_TOKEN, Identity
 from graphrag_provenance.interfaces.web.assets import ASSETS
 from graphrag_provenance.interfaces.web.rendering import HEADERS, page
 from graphrag_provenance.interfaces.web.sessions import FORM, SESSION, Sessions, cookie_of, set_cookie
 
 router = APIRouter(include_in_schema=False)
-_DOORS = anyio.CapacityLimiter(4)
-"""Sign-ins that are looked at at once, on all threads."""
+_MOST_FIELDS = 20
+_TIE = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 @router.get("/assets/{digest}/{name}")
@@ -51,7 +51,7 @@ async def sign_in(request: Request) -> Response:
     try:
         if not token or len(token) > MOST_TOKEN or not token.isascii():
             raise UnauthenticatedError("A valid token is needed.")
-        await anyio.to_thread.run_sync(identity.reader, token, limiter=_DOORS)
+        await anyio.to_thread.run_sync(identity.reader, token, limiter=request.app.state.doors)
     except UnauthenticatedError:
         return _form(request, back, "This key or token is not valid, or not any more. Ask whoever gave it to you for another one.", 401)
     sessions.end(_cookie(request, SESSION))
@@ -75,7 +75,8 @@ async def sign_out(request: Request) -> Response:
 
 
 def _form(request: Request, back: str, problem: str | None = None, status: int = 200) -> Response:
-    tie = _cookie(request, FORM) or secrets.token_urlsafe(24)
+    given = _cookie(request, FORM)
+    tie = given if _TIE.fullmatch(given) else secrets.token_urlsafe(24)
     answer = page("sign_in.html", request, status, proof=_sessions(request).proof(tie), back=_within(back), problem=problem)
     answer.headers.append("Set-Cookie", set_cookie(FORM, tie, secure=_secure(request)))
     return answer
@@ -96,7 +97,11 @@ def _ours(request: Request) -> bool:
 
 async def _fields(request: Request) -> dict[str, str]:
     body = (await request.body()).decode("utf-8", "replace")
-    return {name: values[-1] for name, values in parse_qs(body, max_num_fields=20, keep_blank_values=True).items()}
+    try:
+        found = parse_qs(body, max_num_fields=_MOST_FIELDS, keep_blank_values=True)
+    except ValueError:
+        raise InputError(f"A form has at most {_MOST_FIELDS} fields.") from None
+    return {name: values[-1] for name, values in found.items()}
 
 
 def _cookie(request: Request, name: str) -> str:
