@@ -291,7 +291,7 @@ ENGINE = open_engine([], 64)
 def test_free_text_becomes_legal_names_and_two_texts_never_become_one(texts: list[str]) -> None:
     for macro, reserved, case in (("relation_name", RESERVED_RELATIONSHIPS, str.upper), ("type_name", RESERVED_TYPES, str)):
         made = {}
-        for text in {text.replace("\x00", "") for text in texts if text.strip()}:
+        for text in {kept for text in texts if (kept := text.replace("\x00", "")).strip()}:
             (name,) = ENGINE.execute(f"SELECT {macro}($text)", {"text": text}).fetchone() or ("",)
             assert NAME.fullmatch(name)
             assert case(name) not in reserved
