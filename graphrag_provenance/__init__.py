@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from graphrag_provenance.model.reports import RetrievalReport as RetrievalReport
     from graphrag_provenance.rules.answers import Trace as Trace
     from graphrag_provenance.rules.chains import Question as Question
-    from graphrag_provenance.rules.context import Citation as Citation
     from graphrag_provenance.rules.context import Context as Context
     from graphrag_provenance.rules.ledger import Ledger as Ledger
+    from graphrag_provenance.rules.telling import Citation as Citation
     from graphrag_provenance.store.gate import Judgement as Judgement
 
 _HOME = {
     "AccessSource": "access.interface", "AnswerReport": "model.reports", "AsyncStore": "api.threads",
-    "Citation": "rules.context", "Context": "rules.context", "FileSource": "access.file_source", "Judgement": "store.gate",
+    "Citation": "rules.telling", "Context": "rules.context", "FileSource": "access.file_source", "Judgement": "store.gate",
     "Ledger": "rules.ledger", "Question": "rules.chains", "Reader": "model.readers", "RetrievalReport": "model.reports",
     "Role": "model.readers", "Store": "api.store", "Summary": "ingest.loading", "Trace": "rules.answers",
     **dict.fromkeys((

@@ -12,7 +12,8 @@ from graphrag_provenance.api.store import ContextOptions, Entity, Store
 from graphrag_provenance.errors import MissingExtraError
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Json
-from graphrag_provenance.rules.context import Context, Part
+from graphrag_provenance.rules.context import Context
+from graphrag_provenance.rules.telling import Part
 from graphrag_provenance.store.readers import require_reader
 
 

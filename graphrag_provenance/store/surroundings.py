@@ -21,8 +21,9 @@ from graphrag_provenance.model.instants import now
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Address, Conditions, Question, Reason, Step, hop_stands
-from graphrag_provenance.rules.context import AskedClaim, Fact, Gathered, Passage
+from graphrag_provenance.rules.context import AskedClaim, Gathered
 from graphrag_provenance.rules.naming import Bearer, Mention, Unresolved, mentions, resolved, settled
+from graphrag_provenance.rules.telling import Fact, Passage
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.readers import Visibility, under_one_order
 from graphrag_provenance.store.runs import store_state

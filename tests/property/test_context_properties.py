@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.rules.chains import Item, Question, Reason, Step
-from graphrag_provenance.rules.context import AskedClaim, Context, Fact, Gathered, build_context, estimated_tokens
+from graphrag_provenance.rules.context import AskedClaim, Context, Gathered, build_context, estimated_tokens
 from graphrag_provenance.rules.naming import Unresolved
+from graphrag_provenance.rules.telling import Fact
 
 SECRET = "pol-secret"
 NASTY = [
