@@ -29,7 +29,7 @@ class Report:
     cuts: Counter[str] = field(default_factory=Counter)
     """By what died and during which run."""
     completed: Counter[str] = field(default_factory=Counter)
-    """How: the command went on by itself, was repeated, was resumed, or had ended before the cut."""
+    """How: it needed nothing more (it went on by itself, or had ended), was repeated, or was resumed."""
     crowds: int = 0
     """How often two loaders and a rollback wrote at once."""
     wrong: list[str] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Campaign:
         before = int(self._last()["seq"])
         self.report.cuts[f"{kind} during {deed.name}"] += 1
         self._seen(place, cut(self._bench, kind, self._bench.begin(*deed.command), after))
-        how = "went on by itself"
+        how = "needed nothing more"
         for attempt in range(4):
             runs = [run for run in self._runs() if run["seq"] > before and run["kind"] == deed.kind]
             if runs and runs[0]["status"] == "finished":
