@@ -212,3 +212,11 @@ def test_over_http_nothing_is_said_without_a_token(over_http: tuple[str, dict[st
         rebound = client.post("/mcp", json=asked, headers={"Authorization": f"Bearer {keys['ann']}", "Host": "evil.example.org"})
         assert rebound.status_code in (403, 421)
         assert client.get("/health/live").status_code == 200
+
+
+def test_behind_a_proxy_the_outer_host_is_served(connection: Connection, tmp_path: Path) -> None:
+    settings, keys = settings_of(tmp_path, serve_proxies=("127.0.0.1",))
+    with listening(create_mcp_app(Service(Database(connection), settings), identity_for(settings))) as url:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        headers = {"Authorization": f"Bearer {keys['ann']}", "Host": "outer.example.org", "Accept": "application/json, text/event-stream"}
+        assert httpx2.post(f"{url}/mcp", json=asked, headers=headers, timeout=60).status_code not in (401, 403, 421)
