@@ -104,10 +104,10 @@ def main(clients: int = 64, each: int = 30) -> None:
         try:
             uri, user, password = local.credentials()
             connection = Connection(uri, user, SecretStr(password))
-            with Database(connection) as database, neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
+            with Database(connection, read_timeout=120) as database, neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
                 migrations.apply(database)
                 load(Store(database, lambda text, **params: [dict(row) for row in driver.execute_query(text, params).records], folder))
-            with serve_process(connection, folder) as (url, keys):
+            with serve_process(connection, folder, query_timeout_seconds=60, serve_timeout_seconds=60) as (url, keys):
                 asyncio.run(loaded(url, keys, REQUESTS, clients=8, each=20))  # warm
                 began = time.perf_counter()
                 seconds, leaks = asyncio.run(loaded(url, keys, REQUESTS, clients=clients, each=each))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from starlette.types import ASGIApp
 
 from corpus.records import Store, chunk, cites, document, edge, entity, revision, sha256
 from graphrag_provenance.config import Settings
+from graphrag_provenance.interfaces.http import running
 from graphrag_provenance.interfaces.http.app import create_app
 from graphrag_provenance.interfaces.http.identity import identity_for
 from graphrag_provenance.interfaces.http.keys import new_key
@@ -53,10 +53,11 @@ def _records(tenant: str, policy: str) -> list[dict[str, Any]]:
             edge("System:a", "owns", "System:d", cites("p@1#c", policy="pubilc"), edge_id=f"odd-{tenant}", **access)]
 
 
-def load(store: Store) -> None:
+def load(store: Store, *, other: bool = True) -> None:
     """Both tenants, as two runs. In ACME the middle step is internal, in OTHER it is public."""
     store.load(*_records("ACME", "internal"))
-    store.load(*_records("OTHER", "public"))
+    if other:
+        store.load(*_records("OTHER", "public"))
     store.cypher("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
 
 
@@ -100,14 +101,14 @@ def settings_of(folder: Path, **more: Any) -> tuple[Settings, dict[str, str]]:
 def service_of(connection: Connection, folder: Path, **more: Any) -> tuple[FastAPI, dict[str, str], Settings]:
     """A service of the store at `connection`, the keys of its readers, and its settings."""
     settings, keys = settings_of(folder, **more)
-    database = Database(connection, read_timeout=120, retry_seconds=2)
+    database = Database(connection, read_timeout=120, retry_seconds=0.5)
     return create_app(Service(database, settings), identity_for(settings)), keys, settings
 
 
 @contextmanager
 def listening(app: ASGIApp) -> Iterator[str]:
     """The address of an application that listens on loopback, in a thread of this process."""
-    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
+    with running.listening(Settings(serve_port=0)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,17 @@ def told(result: Any) -> str:
     return "".join(part.text for part in result.content)
 
 
-def call(service: Service, who: Reader | None, name: str, arguments: dict[str, Any]) -> Any:
-    async def run() -> Any:
+def calls(service: Service, who: Reader | None, asked: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, Any]]:
+    """The results of some calls, each with its tool."""
+    async def run() -> list[tuple[str, Any]]:
         async with Client(create_server(service, lambda _: who)) as client:
-            return await client.call_tool(name, arguments)
+            return [(name, await client.call_tool(name, arguments)) for name, arguments in asked]
 
     return asyncio.run(run())
+
+
+def call(service: Service, who: Reader | None, name: str, arguments: dict[str, Any]) -> Any:
+    return calls(service, who, [(name, arguments)])[0][1]
 
 
 async def every_tool(client: Client) -> dict[str, Any]:
@@ -102,9 +107,8 @@ def test_every_tool_is_listed_and_answers_with_citations_and_no_policy_names(ser
 
 
 def test_an_auditor_too_is_answered_like_a_plain_reader(service: Service) -> None:
-    for name, arguments in CALLS.items():
-        answer = told(call(service, READERS["aud"], name, arguments))
-        assert not any(word in answer for word in ("internal", "pubilc", '"policies"', '"acl"', '"reasons": ["unk', "odd-ACME")), name
+    for name, result in calls(service, READERS["aud"], CALLS.items()):
+        assert not any(word in told(result) for word in ("internal", "pubilc", '"policies"', '"acl"', '"reasons": ["unk', "odd-ACME")), name
     assert call(service, READERS["aud"], "show_edge", {"id": "odd-ACME"}).is_error
     assert told(call(service, READERS["aud"], "show_edge", {"id": "cd-ACME"})).startswith('{"schema"')
 
@@ -118,8 +122,7 @@ SMUGGLED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("more", SMUGGLED, ids=[next(iter(one)) for one in SMUGGLED])
 def test_what_is_smuggled_into_a_call_gets_nothing(service: Service, more: dict[str, Any]) -> None:
-    for name, arguments in CALLS.items():
-        result = call(service, READERS["bob"], name, arguments | more)
+    for name, result in calls(service, READERS["bob"], [(name, arguments | more) for name, arguments in CALLS.items()]):
         assert result.is_error, name
         assert told(result).startswith("input:")
         assert not any(word in told(result) for word in HIDDEN)
@@ -129,11 +132,12 @@ def test_what_is_smuggled_into_a_call_gets_nothing(service: Service, more: dict[
     "' OR 1=1 RETURN n //", "*", "*:*", "secret OR tenant:OTHER", "\\", "a~", "x\u0000y", "System:d\"})", "${tenant}", "/.*/",
 ])
 def test_cypher_and_query_languages_in_arguments_are_only_words(service: Service, text: str) -> None:
-    for name, arguments in (("find_entities", {"text": text}), ("show_edge", {"id": text}), ("show_document", {"id": text}),
-                            ("show_answer", {"id": text}), ("show_entity", {"address": f"System:{text}"}),
-                            ("trace_claim", {"from": f"System:{text}", "to": "System:d"})):
-        answer = told(call(service, READERS["ann"], name, arguments))
-        assert not any(word in answer.replace(text, "") for word in (*HIDDEN, "Neo4j", "SyntaxError", "Traceback")), (name, answer)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("find_entities", {"text": text}), ("show_edge", {"id": text}), ("show_document", {"id": text}), ("show_answer", {"id": text}),
+        ("show_entity", {"address": f"System:{text}"}), ("trace_claim", {"from": f"System:{text}", "to": "System:d"})]
+    for name, result in calls(service, READERS["ann"], asked):
+        answer = told(result).replace(text, "")
+        assert not any(word in answer for word in (*HIDDEN, "Neo4j", "SyntaxError", "Traceback")), (name, answer)
 
 
 def test_errors_help(service: Service) -> None:
@@ -147,8 +151,8 @@ def test_errors_help(service: Service) -> None:
 
 
 def test_nobody_gets_nothing(service: Service) -> None:
-    for name, arguments in CALLS.items():
-        assert told(call(service, None, name, arguments)).startswith("unauthenticated:")
+    for name, result in calls(service, None, CALLS.items()):
+        assert told(result).startswith("unauthenticated:"), name
 
 
 def test_over_stdio_the_reader_is_the_one_of_the_options(connection: Connection, tmp_path: Path) -> None:
@@ -208,3 +212,11 @@ def test_over_http_nothing_is_said_without_a_token(over_http: tuple[str, dict[st
         rebound = client.post("/mcp", json=asked, headers={"Authorization": f"Bearer {keys['ann']}", "Host": "evil.example.org"})
         assert rebound.status_code in (403, 421)
         assert client.get("/health/live").status_code == 200
+
+
+def test_behind_a_proxy_the_outer_host_is_served(connection: Connection, tmp_path: Path) -> None:
+    settings, keys = settings_of(tmp_path, serve_proxies=("127.0.0.1",))
+    with listening(create_mcp_app(Service(Database(connection), settings), identity_for(settings))) as url:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        headers = {"Authorization": f"Bearer {keys['ann']}", "Host": "outer.example.org", "Accept": "application/json, text/event-stream"}
+        assert httpx2.post(f"{url}/mcp", json=asked, headers=headers, timeout=60).status_code not in (401, 403, 421)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -45,7 +47,7 @@ def test_readers_who_ask_together_get_what_each_gets_alone(connection: Connectio
 
 
 def test_a_service_that_is_told_to_stop_ends_well(connection: Connection, tmp_path: Path) -> None:
-    with serve_process(connection, tmp_path) as (url, keys):
+    with serve_process(connection, tmp_path, query_timeout_seconds=60, serve_timeout_seconds=60) as (url, keys):
         answer = httpx.post(f"{url}/v1/trace", json=CLAIM, headers={"Authorization": f"Bearer {keys['ann']}"}, timeout=60)
         assert answer.json()["state"] == "supported"
         metrics = httpx.get(f"{url}/metrics", timeout=60)
@@ -66,7 +68,8 @@ def test_while_the_store_is_down_it_is_said_so_and_nothing_is_lost(own: LocalSer
     there = Connection(uri, user, SecretStr(password))
     with Database(there, read_timeout=60) as database, neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
         migrations.apply(database)
-        load(Store(database, lambda text, **params: [dict(row) for row in driver.execute_query(text, params).records], tmp_path))
+        plain = lambda text, **params: [dict(row) for row in driver.execute_query(text, params).records]  # noqa: E731
+        load(Store(database, plain, tmp_path), other=False)
         app, keys, _ = service_of(there, tmp_path)
         headers = {"Authorization": f"Bearer {keys['ann']}"}
         answer = {"answers": [{"answer_id": "N", "trace_id": "a" * 32, "claims": [{"path": ["ab", "bc-ACME"]}]}]}
@@ -99,15 +102,32 @@ def _recovered(client: httpx.Client, before: dict[str, Any]) -> bool:
     return False
 
 
-def test_requests_that_are_being_worked_on_are_answered_before_a_stop(connection: Connection, tmp_path: Path) -> None:
-    found: list[int] = []
-    with serve_process(connection, tmp_path) as (url, keys):
-        headers = {"Authorization": f"Bearer {keys['ann']}"}
-        claims = {"claims": [CLAIM | {"from": f"System:{name}"} for name in "abcd" * 40]}
-        httpx.post(f"{url}/v1/trace", json=CLAIM, headers=headers, timeout=60)
-        asking = threading.Thread(target=lambda: found.append(
-            httpx.post(f"{url}/v1/traces", json=claims, headers=headers, timeout=60).status_code))
+def test_a_request_that_is_being_worked_on_is_answered_before_a_stop(connection: Connection, tmp_path: Path) -> None:
+    found: list[bytes] = []
+    body = json.dumps(CLAIM).encode()
+
+    def finish(held: socket.socket, address: tuple[str, int]) -> None:
+        """Sends what is missing once nobody new is let in."""
+        for _ in range(600):
+            try:
+                socket.create_connection(address, 5).close()
+                time.sleep(0.1)
+            except ConnectionError:
+                break
+        held.sendall(body)
+        while part := held.recv(65_536):
+            found.append(part)
+
+    with serve_process(connection, tmp_path, query_timeout_seconds=60, serve_timeout_seconds=60) as (url, keys):
+        host, _, port = url.removeprefix("http://").partition(":")
+        held = socket.create_connection((host, int(port)), 60)
+        head = (f"POST /v1/trace HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {keys['ann']}\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n")
+        held.sendall(head.encode())
+        assert held.recv(4096).startswith(b"HTTP/1.1 100")  # it waits for the body
+        asking = threading.Thread(target=finish, args=(held, (host, int(port))))
         asking.start()
-        time.sleep(0.05)
-    asking.join()
-    assert found == [200]
+    asking.join(60)
+    held.close()
+    assert b"".join(found).startswith(b"HTTP/1.1 200")
+    assert b'"state":"supported"' in b"".join(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from graphrag_provenance.interfaces.http.guard import Guard, Limits
 from graphrag_provenance.interfaces.http.identity import refused
 from graphrag_provenance.interfaces.http.limits import Buckets
 from graphrag_provenance.interfaces.http.metrics import Metrics
-from graphrag_provenance.interfaces.http.running import check_exposure
+from graphrag_provenance.interfaces.http.running import check_exposure, listening
 from graphrag_provenance.interfaces.http.spans import Spans
 from graphrag_provenance.model.readers import Reader
 
@@ -217,6 +218,23 @@ def test_a_service_that_others_reach_without_tls_is_warned_of(more: dict[str, An
     said: list[str] = []
     check_exposure(Settings(**more), said.append)
     assert bool(said) is warns
+
+
+def test_a_connection_sends_small_answers_at_once() -> None:
+    found: list[int] = []
+
+    async def run() -> None:
+        with listening(Settings(serve_port=0)) as listener:
+            server = await asyncio.start_server(lambda _, writer: found.append(
+                writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)), sock=listener)
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            while not found:
+                await asyncio.sleep(0.01)
+            writer.close()
+            server.close()
+
+    asyncio.run(run())
+    assert found[0] != 0
 
 
 def test_half_a_tls_setting_is_refused(tmp_path: Any) -> None:

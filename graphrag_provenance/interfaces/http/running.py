@@ -66,7 +66,7 @@ def run(app: ASGIApp, settings: Settings, say: Callable[[str], None]) -> None:
 
     Raises ConfigurationError for an address that cannot be listened on.
     """
-    listener = _listener(settings)
+    listener = listening(settings)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, timeout_keep_alive=5, lifespan="on",
         timeout_graceful_shutdown=int(settings.serve_timeout_seconds) + 1,
@@ -85,11 +85,14 @@ def run(app: ASGIApp, settings: Settings, say: Callable[[str], None]) -> None:
         listener.close()
 
 
-def _listener(settings: Settings) -> socket.socket:
+def listening(settings: Settings) -> socket.socket:
+    """The socket of a service. Raises ConfigurationError."""
     host, port = settings.serve_host, settings.serve_port
     try:
         (family, *_, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        return socket.create_server(address[:2], family=family, backlog=2048)
+        made = socket.create_server(address[:2], family=family, backlog=2048)
+        # asyncio sends small answers at once only on a socket that says it is TCP; on another each waits some 40 ms for an acknowledgement.
+        return socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
     except OSError as error:
         raise ConfigurationError(f"The service cannot listen on {host}:{port}: {error.strerror or error}.",
                                  hint="Choose another one with --host and --port.") from None

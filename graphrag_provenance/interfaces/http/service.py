@@ -1,6 +1,7 @@
 """What the endpoints work with.
 
 Owns: the parts of one service, and how an endpoint gets them and its reader. Leaves to others: who the reader is (`guard`).
+The three that give parts of a request are coroutines: a plain function would cost a change of threads each.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ class Service:
     """Declared relations: answers then say what conflicts."""
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """The service that a request came to."""
     found: Service = request.app.state.service
     return found
 
 
-def reader_of(request: Request, _: Annotated[object, Security(BEARER)]) -> Reader:
+async def reader_of(request: Request, _: Annotated[object, Security(BEARER)]) -> Reader:
     """The reader whose token the guard verified. Raises UnauthenticatedError where it admitted nobody."""
     found = getattr(request.state, "reader", None)
     if not isinstance(found, Reader):
@@ -47,7 +48,7 @@ def reader_of(request: Request, _: Annotated[object, Security(BEARER)]) -> Reade
     return found
 
 
-def trace_of(request: Request) -> str:
+async def trace_of(request: Request) -> str:
     """The trace that a request belongs to."""
     return str(request.state.trace_id)
 

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from graphrag_provenance.config import Settings
 from graphrag_provenance.interfaces.http.app import limits_of, spans_for
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.guard import Guard
@@ -47,7 +48,7 @@ def create_mcp_app(service: Service, identity: Identity) -> ASGIApp:
     settings = service.settings
     spans = spans_for(settings)
     inner = create_server(service, _reader_of).streamable_http_app(
-        streamable_http_path=PATH, json_response=True, stateless_http=True, host=settings.serve_host,
+        streamable_http_path=PATH, json_response=True, stateless_http=True, host=_checked_host(settings),
         max_request_body_size=settings.serve_max_body_bytes)
 
     @asynccontextmanager
@@ -61,6 +62,11 @@ def create_mcp_app(service: Service, identity: Identity) -> ASGIApp:
 
     app = Starlette(routes=[Route("/health/live", _live), Mount("/", inner)], lifespan=lifespan)
     return Guard(app, identity, limits_of(settings), Metrics(), public=("/health/live",), spans=spans)
+
+
+def _checked_host(settings: Settings) -> str:
+    """On loopback the SDK refuses requests that name another host (DNS rebinding); a proxy passes the outer name on, and checks it."""
+    return "" if settings.serve_proxies else settings.serve_host
 
 
 def _reader_of(request: Any) -> Reader | None:
