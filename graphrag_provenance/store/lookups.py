@@ -232,6 +232,7 @@ def _changed_by(database: Database, edge: Mapping[str, Any]) -> Json | None:
 
 
 def most_rows(limit: int) -> int:
+    """The limit of a page, in rows. Raises InputError for one that no page has."""
     if not 1 <= limit <= MOST_ROWS:
         raise InputError(f"A page has 1 to {MOST_ROWS:,} rows.", hint=f"Ask with --limit between 1 and {MOST_ROWS}.")
     return limit
