@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import Cypher, Server
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound, run_records, write
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_loading_order import BELOW, CALM, DOCS, look, oracle, tombstone, wipe, worlds
 from test_merging import Merge, merge, renamed
@@ -197,7 +197,7 @@ def cut(store: Store, model: Model) -> None:
     assert (store.hash(), look(store)) == before
 
 
-@CALM
+@settings(CALM, max_examples=10)
 @given(parts=st.lists(worlds(), min_size=8, max_size=8), steps=STEPS, chance=st.randoms(use_true_random=False))
 def test_time_leads_where_the_model_says(
     store: Store, parts: list[list[Record]], steps: list[str], chance: random.Random,
@@ -212,7 +212,7 @@ def test_time_leads_where_the_model_says(
         assert published(store) == known
 
 
-@CALM
+@settings(CALM, max_examples=6)
 @given(parts=st.lists(worlds(), min_size=2, max_size=2), chance=st.randoms(use_true_random=False))
 def test_a_staged_load_leads_where_the_same_load_does(store: Store, parts: list[list[Record]], chance: random.Random) -> None:
     wipe(store)
@@ -255,7 +255,7 @@ def told(answers: list[Trace]) -> list[Any]:
             for a in (answer.as_json() for answer in answers)]
 
 
-@CALM
+@settings(CALM, max_examples=6)
 @given(parts=st.lists(worlds(), min_size=6, max_size=6), chance=st.randoms(use_true_random=False),
        steps=st.lists(st.sampled_from(["load", "load", "delete", "purge", "merge", "rollback", "again", "stage"]), min_size=3, max_size=6))
 def test_what_a_past_run_answers_is_what_it_answered_then(
