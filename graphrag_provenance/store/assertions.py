@@ -98,9 +98,10 @@ class _Work:
         return bool(self.added or self.retired or self.revived)
 
     @property
-    def blank(self) -> bool:
-        """Nothing is stated of it: its load was rolled back, and only its history is left."""
-        return self.node is not None and not self.stored and not self.added and self.node.get("merged_into") is None
+    def blank(self) -> Node | None:
+        """The node, if nothing is stated of it: its load was rolled back, and only its history is left."""
+        stands = self.node is None or self.stored or self.added or self.node.get("merged_into") is not None
+        return None if stands else self.node
 
 
 def apply_edges(
@@ -117,10 +118,9 @@ def apply_edges(
     foreign = _foreign_documents(tx, pending, edges)
     for edge in edges:
         work = works.setdefault((edge.tenant, edge.edge_id), _Work(None, {}, None))
-        if work.blank and work.node is not None:
-            named = named_anew(work.node, edge)
-            work.renamed = work.rewritten = work.renamed or named != work.node
-            work.node = named
+        if (blank := work.blank) is not None:
+            work.node = named_anew(blank, edge)
+            work.renamed = work.renamed or work.node != blank
         refused = _refusal(work, edge, rules, pending, foreign)
         if refused is not None:
             outcome.rejects.append(Reject(edge.file, edge.line, *refused, edge.raw))

@@ -54,7 +54,7 @@ def gate(
 ) -> Judgement:
     """The judgement of a ledger for one reader. `relations`: declared relations, without which no two edges conflict.
 
-    Raises AccessDeniedError for the auditor's view without that role, ConfigurationError for an unknown clearance, and StoreError
+    Raises AccessDeniedError for the auditor's view without that role, UnknownClearanceError for an unknown clearance, and StoreError
     when the store cannot be read.
     """
     if audience == "auditor":

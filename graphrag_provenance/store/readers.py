@@ -44,7 +44,7 @@ class Visibility:
 def visibility(database: Database, reader: Reader, granted: Collection[str] = frozenset(), *, fresh: bool = False) -> Visibility:
     """The reader's view. The order is asked for once a database; `fresh` asks again (after its hash changed).
 
-    Raises ConfigurationError for a clearance that the store does not know, naming the known ones.
+    Raises UnknownClearanceError for a clearance that the store does not know, naming the known ones.
     """
     require_reader(reader)
     known = None if fresh else _known.get(database)

@@ -186,10 +186,7 @@ def begin(
     Waits for another writer up to `wait_seconds`, then raises StoreConflictError naming it. Raises InputError for a trace id that is
     none.
     """
-    try:
-        start = replace(start, trace_id=parse_trace_id(start.trace_id) if start.trace_id else None)
-    except ValueError as error:
-        raise InputError(f"{error}.", hint="Leave it out to have one made.") from None
+    start = _checked(start)
     deadline = time.monotonic() + wait_seconds
     told = ""
     while True:
@@ -321,6 +318,13 @@ def require_unstaged(store: Mapping[str, Any] | None, settles: int | None = None
                                  hint=f"See it: gprov run show {staged}. Then: gprov run publish {staged}, or gprov run discard {staged}.")
 
 
+def _checked(start: RunStart) -> RunStart:
+    try:
+        return replace(start, trace_id=parse_trace_id(start.trace_id) if start.trace_id else None)
+    except ValueError as error:
+        raise InputError(f"{error}.", hint="Leave it out to have one made.") from None
+
+
 def _opened(start: RunStart, seq: int, run_id: str, trace_id: str, order: PolicyLattice) -> dict[str, Any]:
     """The record of a run that begins."""
     record = {
@@ -346,12 +350,8 @@ def _ended(
 def first_run(database: Database, start: RunStart, policies: PolicyLattice) -> Run:
     """The run that a store begins with when it is made of files: nothing holds it, since nobody else can see that store yet.
     Raises InputError for a trace id that is none."""
-    try:
-        trace_id = parse_trace_id(start.trace_id) if start.trace_id else uuid.uuid4().hex
-    except ValueError as error:
-        raise InputError(f"{error}.", hint="Leave it out to have one made.") from None
-    record = _opened(start, 1, str(uuid.uuid4()), trace_id, policies)
-    return Run(database, 1, record["run_id"], trace_id, record, policies, 0.0)
+    run_id, trace_id = str(uuid.uuid4()), _checked(start).trace_id or uuid.uuid4().hex
+    return Run(database, 1, run_id, trace_id, _opened(start, 1, run_id, trace_id, policies), policies, 0.0)
 
 
 def first_store(run: Run, counts: Mapping[str, Any], total: MultisetHash) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -70,7 +70,7 @@ def trace(
     question is asked again without that. Or `granted`: the keys that the caller found open. `relations`: declared relations; with
     them the answer says which visible edges conflict with its steps.
 
-    Raises AccessDeniedError for the auditor's view without that role, ConfigurationError for an unknown clearance, and
+    Raises AccessDeniedError for the auditor's view without that role, UnknownClearanceError for an unknown clearance, and
     StoreError when the store cannot be read; a search that runs out of time is an answer with `truncated`.
     """
     answer = traces(database, [question], reader, granted=granted, access=access, audience=audience, relations=relations)[0]

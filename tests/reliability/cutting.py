@@ -165,9 +165,9 @@ class Bench:
         env = {
             **os.environ, "NEO4J_URI": f"bolt://127.0.0.1:{self._relay.port}", "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password,
             "GRAPHRAG_PROVENANCE_HOME": str(self.folder / "home")}
-        code = "import sys; from graphrag_provenance.interfaces.cli.app import main; sys.exit(main())"
         return subprocess.Popen(
-            [sys.executable, "-c", code, "--log-format", "json", *arguments, "--workspace", str(self.folder)],
+            [sys.executable, "-m", "graphrag_provenance.interfaces.cli", "--log-format", "json", *arguments,
+             "--workspace", str(self.folder)],
             cwd=self.folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *arguments: str) -> Ended:
