@@ -75,8 +75,8 @@ class RunOf(Shape):
     at: str | None
 
 
-class Evidence(Shape):
-    """One citation, down to the passage."""
+class Cited(Shape):
+    """A citation, down to the passage."""
 
     doc: str
     doc_title: str | None
@@ -88,6 +88,11 @@ class Evidence(Shape):
     url: str | None
     head_revision: str | None
     is_stale: bool
+
+
+class Evidence(Cited):
+    """One citation, down to the passage."""
+
     run: RunOf
 
 

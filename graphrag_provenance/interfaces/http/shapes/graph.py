@@ -10,7 +10,7 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
-from graphrag_provenance.interfaces.http.shapes.base import Address, Evidence, Extractor, Named, RunOf, Schema, Scope, Shape
+from graphrag_provenance.interfaces.http.shapes.base import Address, Cited, Evidence, Extractor, Named, RunOf, Schema, Scope, Shape
 
 
 class Edge(Shape):
@@ -49,19 +49,9 @@ class RunAbout(RunOf):
     trace_id: NotRequired[str | None]
 
 
-class PastEvidence(Shape):
+class PastEvidence(Cited):
     """One citation that is or was."""
 
-    doc: str
-    doc_title: str | None
-    chunk: str
-    section_path: list[str]
-    span: list[int] | None
-    quote_hash: str | None
-    polarity: str
-    url: str | None
-    head_revision: str | None
-    is_stale: bool
     run: RunAbout | None
     since: int
     until: int | None
