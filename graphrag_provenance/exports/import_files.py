@@ -77,19 +77,68 @@ class DelimiterFoundError(InputError):
     code = "delimiter-found"
 
 
+class _File:
+    """One file: rows of one kind of node or relationship."""
+
+    __slots__ = ("_at", "_blank", "_columns", "_delimiter", "_kind", "_out", "longest", "rows")
+
+    def __init__(self, out: TextIO, kind: str, fixed: int, columns: Mapping[str, str], delimiter: str) -> None:
+        self._out, self._kind, self._columns, self._delimiter = out, kind, columns, delimiter
+        self._at = {name: fixed + place for place, name in enumerate(columns)}
+        self._blank = [""] * (len(columns) + 1)
+        self.rows = self.longest = 0
+
+    def write(self, fixed: list[str], properties: Mapping[str, Any]) -> None:
+        """One row: cells that are texts already, then what there is of the columns."""
+        cells = fixed + self._blank
+        at, unsaid = self._at, None
+        for name, value in properties.items():
+            if name not in at:
+                raise StoreError(f"{self._kind} has a property '{name}', which the data model has not.", hint="See: gprov verify.")
+            kind = type(value)
+            if kind is str:
+                cells[at[name]] = '"' + value.replace('"', '""') + '"'
+            elif kind is list:
+                if not value or value == [""]:
+                    unsaid = [*(unsaid or ()), name + "=" * len(value)]
+                else:
+                    cells[at[name]] = self._list(value)
+            elif value is not None:
+                cells[at[name]] = self._cell(value)
+        if unsaid is not None:
+            cells[-1] = self._list(sorted(unsaid))
+        row = ",".join(cells) + "\n"
+        self.rows += 1
+        if len(row) > self.longest:
+            self.longest = len(row)
+        self._out.write(row)
+
+    def _list(self, value: list[Any]) -> str:
+        text = self._delimiter.join([one if type(one) is str else str(one) for one in value])
+        if text.count(self._delimiter) != len(value) - 1:
+            raise DelimiterFoundError(f"A list holds the character U+{ord(self._delimiter):04X}.", hint="Another one is to part lists.")
+        return _quoted(text)
+
+    def _cell(self, value: Any) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, bytes):
+            return self._delimiter.join(map(_BYTES.__getitem__, value))
+        if isinstance(value, datetime):
+            return format_instant(value)
+        return _quoted(value) if isinstance(value, str) else repr(value)
+
+
 @dataclass(slots=True)
 class ImportFiles:
-    """The files of one import in a folder, written row by row; a context manager that closes them."""
+    """The files of one import in a folder, written row by row; a context manager that closes them. A text is always quoted, so that an
+    empty one is not taken for none."""
 
     folder: Path
     delimiter: str = DELIMITERS[0]
-    counts: dict[str, int] = field(default_factory=dict)
-    """File → rows."""
-    id_type: str = "string"
-    """What the ids of nodes are: `string` or `integer`."""
-    longest: int = 0
-    """Characters of the longest row."""
-    _open: dict[str, TextIO] = field(default_factory=dict)
+    part: str | None = None
+    """Name of a part that is written by itself: its files have no header."""
+    _files: dict[str, _File] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> ImportFiles:
@@ -98,72 +147,71 @@ class ImportFiles:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.close()
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """File → rows."""
+        return {name: file.rows for name, file in self._files.items()}
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest row."""
+        return max((file.longest for file in self._files.values()), default=0)
+
     def node(self, id: str, labels: Sequence[str], properties: Mapping[str, Any]) -> None:
         """One node. Raises StoreError for what the data model does not have."""
         kind = f"-{properties.get('kind')}" if "Past" in labels else ""
         label = next((one + kind for one in labels if one + kind in NODES), None)
         if label is None:
             raise StoreError(f"A node is of {', '.join(labels) or 'no label'}.", hint="See: gprov verify.")
-        self._row("nodes-" + label, [":ID", ":LABEL"], [_quoted(id), _quoted(self.delimiter.join(labels))], NODES[label], properties)
+        file = self._files.get("nodes-" + label) or self._begun("nodes-" + label)
+        file.write([_quoted(id), _quoted(self.delimiter.join(labels))], properties)
 
     def relationship(self, start: str, end: str, type: str, properties: Mapping[str, Any]) -> None:
         """One relationship between two nodes by their ids."""
-        kind = type if type in RELATIONSHIPS else "EDGE"
-        self._row("relationships-" + kind, [":START_ID", ":END_ID", ":TYPE"], [_quoted(start), _quoted(end), _quoted(type)],
-                  RELATIONSHIPS[kind], properties)
+        name = "relationships-" + (type if type in RELATIONSHIPS else "EDGE")
+        file = self._files.get(name) or self._begun(name)
+        file.write([_quoted(start), _quoted(end), _quoted(type)], properties)
 
-    def _row(self, file: str, fixed: list[str], cells: list[str], columns: Mapping[str, str], properties: Mapping[str, Any]) -> None:
-        if (out := self._open.get(file)) is None:
-            out = self._begun(file, [*fixed, *(f"{name}:{kind}" for name, kind in columns.items()), f"{MARKER}:string[]"])
-        unsaid = []
-        for name in columns:
-            value = properties.get(name)
-            if value is None:
-                cells.append("")
-            elif value == [] or value == [""]:
-                unsaid.append(name + "=" * len(value))
-                cells.append("")
-            else:
-                cells.append(_quoted(value) if type(value) is str else self._cell(value))
-        if not properties.keys() <= columns.keys():
-            strange = sorted(properties.keys() - columns.keys())
-            raise StoreError(f"{file.partition('-')[2]} has a property '{strange[0]}', which the data model has not.",
-                             hint="See: gprov verify.")
-        cells.append(self._cell(unsaid) if unsaid else "")
-        row = ",".join(cells) + "\n"
-        self.longest = max(self.longest, len(row))
-        self.counts[file] = self.counts.get(file, 0) + 1
-        out.write(row)
+    def _begun(self, name: str) -> _File:
+        header, columns = _header(name)
+        path = self.folder / (f"{name}.csv" if self.part is None else f"{name}.part-{self.part}.csv")
+        out = self._stack.enter_context(path.open("w", encoding="utf-8", newline="", buffering=1 << 16))
+        if self.part is None:
+            out.write(",".join(header) + "\n")
+        file = self._files[name] = _File(out, name.partition("-")[2], len(header) - len(columns) - 1, columns, self.delimiter)
+        return file
 
-    def _begun(self, file: str, header: list[str]) -> TextIO:
-        out = self._open[file] = self._stack.enter_context((self.folder / f"{file}.csv").open("w", encoding="utf-8", newline=""))
-        out.write(",".join(header) + "\n")
-        return out
 
-    def _cell(self, value: Any) -> str:
-        """A value as a field; a text is always quoted, so that an empty one is not taken for none."""
-        if isinstance(value, str):
-            return _quoted(value)
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, datetime):
-            return format_instant(value)
-        if isinstance(value, bytes):
-            return self.delimiter.join([_BYTES[byte] for byte in value])
-        if isinstance(value, list):
-            texts = [str(one) for one in value]
-            if any(self.delimiter in one for one in texts):
-                raise DelimiterFoundError(f"A list holds the character U+{ord(self.delimiter):04X}.", hint="Another one is to part lists.")
-            return _quoted(self.delimiter.join(texts))
-        return repr(value)
+def _header(file: str) -> tuple[list[str], Mapping[str, str]]:
+    kind, _, name = file.partition("-")
+    fixed, columns = ([":ID", ":LABEL"], NODES[name]) if kind == "nodes" else ([":START_ID", ":END_ID", ":TYPE"], RELATIONSHIPS[name])
+    return [*fixed, *(f"{column}:{said}" for column, said in columns.items()), f"{MARKER}:string[]"], columns
 
-    def finish(self, told: Mapping[str, Any]) -> None:
-        """Write what the import needs to know, and what came of it: `told` goes into the manifest."""
-        self._stack.close()
-        manifest = {"schema": 1, **told, "id_type": self.id_type, "array_delimiter": f"U+{ord(self.delimiter):04X}",
-                    "longest_row": self.longest, "rows": dict(sorted(self.counts.items()))}
-        (self.folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        (self.folder / ARGUMENTS).write_text("".join(f"{one}\n" for one in import_arguments(self.folder, relative=True)), encoding="utf-8")
+
+@dataclass(frozen=True, slots=True)
+class ImportFolder:
+    """A folder of import files that is written in parts, each by itself."""
+
+    folder: Path
+    marks: tuple[str, ...] = DELIMITERS
+
+    def part(self, name: str, mark: str) -> ImportFiles:
+        """The files of one part."""
+        return ImportFiles(self.folder, mark, name)
+
+    def finish(self, counts: Mapping[str, int], longest: int, mark: str, told: Mapping[str, Any]) -> None:
+        """Write the headers, and what the import needs to know."""
+        for file in counts:
+            (self.folder / f"{file}.csv").write_text(",".join(_header(file)[0]) + "\n", encoding="utf-8")
+        _finish(self.folder, {**told, "parts": True}, mark, longest, counts)
+
+
+def _finish(folder: Path, told: Mapping[str, Any], delimiter: str, longest: int, counts: Mapping[str, int]) -> None:
+    """Write what the import needs to know, and what came of it: `told` goes into the manifest."""
+    manifest = {"schema": 1, **told, "array_delimiter": f"U+{ord(delimiter):04X}", "longest_row": longest,
+                "rows": dict(sorted(counts.items()))}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    (folder / ARGUMENTS).write_text("".join(f"{one}\n" for one in import_arguments(folder, relative=True)), encoding="utf-8")
 
 
 def _quoted(text: str) -> str:
@@ -186,34 +234,32 @@ def import_arguments(folder: Path, *, relative: bool = False) -> list[str]:
     manifest = read_manifest(folder)
     files = sorted(manifest["rows"])
     place = "" if relative else f"{folder}/"
+    parts = manifest.get("parts", False)
     return [
-        f"--id-type={manifest['id_type']}", f"--array-delimiter={manifest['array_delimiter']}",
+        "--id-type=string", f"--array-delimiter={manifest['array_delimiter']}",
         "--multiline-fields=true", "--bad-tolerance=0",
         f"--read-buffer-size={max(_LEAST_BUFFER, 4 * manifest['longest_row'])}",
-        *(f"--{file.partition('-')[0]}={place}{file}.csv" for file in files)]
+        *(f"--{file.partition('-')[0]}={place}{file}.csv" + (f",{place}{file}.part-.*" if parts else "") for file in files)]
 
 
-def write_import_files(
-    folder: Path, rows: Callable[[], Iterable[Mapping[str, Any]]], told: Mapping[str, Any], *, id_type: str = "string",
-) -> ImportFiles:
+def write_import_files(folder: Path, rows: Callable[[], Iterable[Mapping[str, Any]]], told: Mapping[str, Any]) -> ImportFiles:
     """Write what `rows` gives (`id`, `labels`, `properties` of a node; `start`, `end`, `type`, `properties` of a relationship) into an
     empty folder. It is called again, for another delimiter, if an element of a list holds the one that was taken."""
     for delimiter in DELIMITERS:
         try:
-            with ImportFiles(folder, delimiter, id_type=id_type) as files:
+            with ImportFiles(folder, delimiter) as files:
                 for row in rows():
                     if "labels" in row:
                         files.node(row["id"], row["labels"], row["properties"])
                     else:
                         files.relationship(row["start"], row["end"], row["type"], row["properties"])
-                files.finish(told)
-                return files
+            _finish(folder, told, delimiter, files.longest, files.counts)
+            return files
         except DelimiterFoundError:
             for file in folder.glob("*.csv"):
                 file.unlink()
     raise InputError("Lists of the store hold every character that could part their elements.",
                      hint="Take the standard records: gprov export jsonl.")
-
 
 
 def export_import_files(everything: Everything, folder: Path) -> ImportFiles:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import zlib
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 
@@ -20,11 +20,11 @@ from graphrag_provenance.rules.edges import Edge
 from graphrag_provenance.store.assertions import Decided, Rules, apply_edges, reevaluate
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database, Transaction
-from graphrag_provenance.store.entities import EntityItem, apply_entities
+from graphrag_provenance.store.entities import EntityItem, add_aliases, apply_entities, ensure_entities
 from graphrag_provenance.store.runs import Run
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item, apply_sources
-from graphrag_provenance.store.view import Key, Pending, View
+from graphrag_provenance.store.view import Key, Node, Pending, View
 
 Applied = tuple[Outcome, MultisetHash, Pending]
 
@@ -38,11 +38,13 @@ def _commit(database: Database, run: Run, work: Callable[[Transaction], Applied]
         return outcome, change, pending
 
     try:
-        (outcome, _, pending), writes = uninterrupted(lambda: database.write(attempt, metadata=run.metadata))
+        (outcome, change, pending), writes = uninterrupted(lambda: database.write(attempt, metadata=run.metadata))
     except StoreTimeoutError:
         run.check_held()  # a writer that takes over ends our transactions
         raise
     pending.commit()
+    if pending.dry:
+        pending.view.sum.combine(change)
     outcome.writes = writes
     return outcome
 
@@ -73,6 +75,17 @@ def write_tombstone(
 def write_entities(database: Database, run: Run, view: View, items: Sequence[EntityItem]) -> Outcome:
     """Store a batch of entities."""
     return _commit(database, run, lambda tx: apply_entities(tx, run.seq, view, items))
+
+
+def write_ends(database: Database, run: Run, view: View, keys: Iterable[Key], aliases: Mapping[str, Node]) -> Outcome:
+    """Store the ends of edges that no record declares, and the ids of ends as they were written."""
+    def work(tx: Transaction) -> Applied:
+        outcome, change, pending = Outcome(), MultisetHash(), Pending(view)
+        ensure_entities(tx, run.seq, pending, keys, outcome)
+        add_aliases(tx, pending, aliases, outcome, change)
+        return outcome, change, pending
+
+    return _commit(database, run, work)
 
 
 def write_edges(database: Database, run: Run, rules: Rules, view: View, edges: Sequence[Edge], stored: Container[Key]) -> Outcome:

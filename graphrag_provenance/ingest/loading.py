@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,6 +29,7 @@ from graphrag_provenance.model.identifiers import ID_RULE
 from graphrag_provenance.model.instants import now
 from graphrag_provenance.rules.edges import Edge
 from graphrag_provenance.rules.fingerprints import salt
+from graphrag_provenance.rules.merging import Merges
 from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.rules.rejects import Refused
 from graphrag_provenance.rules.relations import Relation
@@ -41,7 +42,7 @@ from graphrag_provenance.store.merging import load_merges
 from graphrag_provenance.store.orders import require_settled
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item
-from graphrag_provenance.store.view import View
+from graphrag_provenance.store.view import Key, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,7 @@ class Load:
 
     @cached_property
     def reading(self) -> Reading:
-        options = self.options
-        return Reading(options.tenant, options.relations, salt(
-            options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE,
-            *options.verify_quotes.conditions), load_merges(self.database))
+        return reading(self.options, load_merges(self.database))
 
     @cached_property
     def quotes(self) -> QuoteCheck:
@@ -165,6 +163,13 @@ class Load:
         if last or clock - self.reported >= 0.2:
             self.reported = clock
             self.report(Progress(phase, done, sum(s.size for s in self.sources), self.read, self.rejects.total))
+
+
+def reading(options: IngestOptions, merges: Merges) -> Reading:
+    """How the lines of a load are read."""
+    return Reading(options.tenant, options.relations, salt(
+        options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE,
+        *options.verify_quotes.conditions), merges)
 
 
 class Inputs(NamedTuple):
@@ -190,12 +195,13 @@ def opened(
         yield sources, Inputs(hashes, told)
 
 
-def check_unchanged(sources: Sequence[Source], hashes: Sequence[str]) -> None:
+def check_unchanged(
+    sources: Sequence[Source], hashes: Sequence[str], hint: str = "What was committed stays; load it again, as a new run.",
+) -> None:
     """Raises InputError if a source is not what it was when it was hashed."""
     for source, known in zip(sources, hashes, strict=True):
         if content_hash(source) != known:
-            raise InputError(f"{source.name} changed while it was loaded.",
-                             hint="What was committed stays; load it again, as a new run.")
+            raise InputError(f"{source.name} changed while it was loaded.", hint=hint)
 
 
 def ingest(
@@ -240,14 +246,14 @@ def carry_out(load: Load) -> None:
     for reject in load.options.unreadable:
         load.read += 1
         load.rejects.write(reject)
-    with _patient_collector():
+    with patient_collector():
         _first_pass(load)
         load.tell("edges", 0, last=True)
         _second_pass(load)
 
 
 @contextmanager
-def _patient_collector() -> Iterator[None]:
+def patient_collector() -> Iterator[None]:
     """A load makes many short-lived objects and no cycles: at its default pace the cycle collector takes half the time."""
     before = gc.get_threshold()
     gc.set_threshold(1_000_000, 20, 100)
@@ -264,7 +270,7 @@ def _first_pass(load: Load) -> None:
 
     def flush() -> None:
         if batch:
-            uninterrupted(lambda: _store_sources(load, batch, clock))
+            uninterrupted(lambda: store_sources(load, batch, clock))
             batch.clear()
 
     for source in load.sources:
@@ -287,7 +293,8 @@ def _first_pass(load: Load) -> None:
     load.tell("sources", base, last=True)
 
 
-def _store_sources(load: Load, batch: Sequence[Candidate], clock: datetime) -> None:
+def store_sources(load: Load, batch: Sequence[Candidate], clock: datetime) -> None:
+    """Take in a batch of candidates that are no edges."""
     sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     for kind, count in sifted.repeated.items():
@@ -313,7 +320,7 @@ def _store_sources(load: Load, batch: Sequence[Candidate], clock: datetime) -> N
 
 def _second_pass(load: Load) -> None:
     base = 0
-    with EdgeWorkers(lambda batch: _store_edges(load, batch), load.options.workers, load.options.batch_size) as workers:
+    with EdgeWorkers(lambda batch: _sift_edges(load, batch), load.options.workers, load.options.batch_size) as workers:
         for source in load.sources:
             done = 0
             for line in lines(source, load.options.max_line_bytes):
@@ -343,7 +350,7 @@ def _edge(load: Load, line: Line) -> Candidate | None:
         return None
 
 
-def _store_edges(load: Load, batch: Sequence[Candidate]) -> Outcome:
+def _sift_edges(load: Load, batch: Sequence[Candidate]) -> Outcome:
     sifted = sift(load.database, load.view, batch)
     load.view.restated.change(sifted.again)
     unchanged = load.view.leave_edges({key[1:]: changed for key, changed in sifted.again.items()})
@@ -354,12 +361,19 @@ def _store_edges(load: Load, batch: Sequence[Candidate]) -> Outcome:
             edges.append(one.edge or to_edge(one.line, one.fingerprint, load.reading))
         except Refused as refused:
             refusals.append(rejected(one.line, refused))
-    edges, unproved, grades = load.quotes.sift(edges)
-    outcome = write_edges(load.database, load.run, load.rules, load.view, edges, sifted.stored) if edges else Outcome()
-    outcome.quotes.update(grades)
+    outcome = store_edges(load, edges, sifted.stored)
     outcome.edges["unchanged"] += unchanged
     outcome.evidence["unchanged"] += sifted.evidence
-    outcome.rejects = refusals + unproved + outcome.rejects
+    outcome.rejects = refusals + outcome.rejects
+    return outcome
+
+
+def store_edges(load: Load, edges: Sequence[Edge], stored: Container[Key]) -> Outcome:
+    """Take in a batch of edges; `stored` are those of their keys that the store has."""
+    edges, unproved, grades = load.quotes.sift(edges)
+    outcome = write_edges(load.database, load.run, load.rules, load.view, edges, stored) if edges else Outcome()
+    outcome.quotes.update(grades)
+    outcome.rejects = unproved + outcome.rejects
     return outcome
 
 

@@ -50,7 +50,16 @@ class QuoteCheck:
             for item in items:
                 record = item.record
                 if isinstance(record, ChunkRecord) and record.text is not None:
-                    self._unwritten[(item.tenant, record.doc, record.chunk)] = record.text
+                    self.know((item.tenant, record.doc, record.chunk), record.text)
+
+    def unwritten(self, passage: tuple[str, ...]) -> str | None:
+        """In a dry run: the text of a passage that would be stored by now."""
+        return (self._unwritten or {}).get((passage[0], passage[1], passage[2]))
+
+    def know(self, passage: tuple[str, ...], text: str) -> None:
+        """In a dry run: a passage that would be stored by now has this text."""
+        if self._unwritten is not None:
+            self._unwritten[(passage[0], passage[1], passage[2])] = text
 
     def sift(self, edges: Sequence[Edge]) -> tuple[list[Edge], list[Reject], Counter[str]]:
         """The edges to load, the refused ones, and how many quotes have which grade."""

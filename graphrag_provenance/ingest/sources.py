@@ -46,6 +46,18 @@ class Line:
     """Length in bytes of a line that passed the limit, else 0."""
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines of one source, one after the other."""
+
+    source: Source
+    start: int
+    """Place of its first byte."""
+    end: int
+    number: int
+    """Number of the line before it."""
+
+
 @contextmanager
 def open_sources(paths: Sequence[Path | Source]) -> Iterator[list[Source]]:
     """The files below `paths` (a folder: its `*.jsonl`, sorted; a source: itself).
@@ -108,18 +120,47 @@ def content_hash(source: Source) -> str:
     return "sha256:" + digest.hexdigest()
 
 
-def lines(source: Source, limit: int) -> Iterator[Line]:
+def blocks(source: Source, size: int) -> Iterator[Block]:
+    """A source as blocks of about that many bytes. Every block begins after the end of a line."""
+    with _opened(source) as file:
+        start = at = number = ended = 0
+        while data := file.read(_BLOCK):
+            if at + len(data) - start >= size and (last := data.rfind(b"\n")) >= 0:
+                yield Block(source, start, at + last + 1, number)
+                ended += data.count(b"\n")
+                start, number = at + last + 1, ended
+            else:
+                ended += data.count(b"\n")
+            at += len(data)
+        if start < at:
+            yield Block(source, start, at, number)
+
+
+def content(block: Block) -> bytes:
+    """The bytes of a block."""
+    with _opened(block.source) as file:
+        file.seek(block.start)
+        return file.read(block.end - block.start)
+
+
+def lines(source: Source | Block, limit: int) -> Iterator[Line]:
     """Every line that is not blank. A byte-order mark is skipped, `\\r\\n` ends a line; a line over `limit` bytes comes as
     `too_long`, without its content, and the next one is read normally."""
+    block = source if isinstance(source, Block) else Block(source, 0, 1 << 63, 0)
+    source = block.source
     with _opened(source) as file:
-        number = 0
-        while data := file.readline(limit + 2):
+        if block.start:
+            file.seek(block.start)
+        number, left = block.number, block.end - block.start
+        while left > 0 and (data := file.readline(limit + 2)):
             number += 1
+            left -= len(data)
             if len(data) > limit and not data.endswith(b"\n"):
                 length = len(data)
                 while data and not data.endswith(b"\n"):
                     data = file.readline(_BLOCK)
                     length += len(data)
+                    left -= len(data)
                 yield Line(source.name, number, b"", too_long=length - (len(data) - len(data.rstrip(b"\r\n"))))
                 continue
             if number == 1 and data.startswith(_BOM):

@@ -1,26 +1,23 @@
 """Runs Neo4j's AdminTool on the data of a local server that is stopped; backs up and restores its database.
 
 Owns: the rule that these commands meet no running server, and that a failed restore leaves the database as it was.
-Leaves to others: starting and stopping (`local`).
+Leaves to others: starting and stopping (`local`), how a database is set aside (`aside`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from graphrag_provenance.errors import InputError, ServerError
-from graphrag_provenance.server.java import admin_command
+from graphrag_provenance.server.aside import DATABASE, set_aside
+from graphrag_provenance.server.java import Runtime, admin_command
 from graphrag_provenance.server.local import LocalServer
-
-DATABASE = "neo4j"
-_STORE_FOLDERS = ("databases", "transactions")
 
 
 def admin(
@@ -36,9 +33,8 @@ def admin(
     Raises ServerError if the server runs, if its data was made by another version, or with the tool's last words if
     it fails.
     """
-    with server.held_stopped() as runtime:
-        return _run(server, admin_command(runtime, arguments, heap), arguments, runtime.environment(server.layout),
-                    stdin, stdout)
+    with server.held_stopped() as held:
+        return _run(server, held, arguments, heap, stdin, stdout)
 
 
 def backup(server: LocalServer, target: Path) -> Path:
@@ -76,16 +72,17 @@ def restore(server: LocalServer, source: Path) -> None:
     source = source.expanduser().absolute()
     if not source.is_file():
         raise InputError(f"There is no file {source}.", hint="Name a file that `gprov db backup` wrote.")
-    with _paused(server), _set_aside(server), source.open("rb") as dump:
-        admin(server, ["database", "load", DATABASE, "--from-stdin", "--overwrite-destination=true"], stdin=dump)
+    with _paused(server), _replacing(server) as held, source.open("rb") as dump:
+        _run(server, held, ["database", "load", DATABASE, "--from-stdin", "--overwrite-destination=true"], stdin=dump)
 
 
 def import_files(server: LocalServer, options: Sequence[str]) -> None:
     """Replaces the database by what `database import full` makes of files. A running server is stopped for it.
 
     Raises ServerError with the tool's last words if it fails; the database is then as before."""
-    with _paused(server), _set_aside(server), tempfile.TemporaryDirectory(prefix="gprov-import-") as report:
-        admin(server, ["database", "import", "full", DATABASE, "--overwrite-destination=true", f"--report-file={report}/report", *options])
+    with _paused(server), _replacing(server) as held, tempfile.TemporaryDirectory(prefix="gprov-import-") as report:
+        _run(server, held,
+             ["database", "import", "full", DATABASE, "--overwrite-destination=true", f"--report-file={report}/report", *options])
 
 
 @contextmanager
@@ -101,40 +98,20 @@ def _paused(server: LocalServer) -> Iterator[None]:
 
 
 @contextmanager
-def _set_aside(server: LocalServer) -> Iterator[None]:
-    """Keeps the present database next to the data while another takes its place; puts it back on failure."""
-    server.layout.create()
-    data, aside = server.layout.data, server.layout.root / "before-restore"
-    if aside.exists():
-        raise ServerError(
-            f"An earlier restore was cut off and left the database in {aside}.",
-            hint=f"Move its folders back into {data}, or delete it if you do not need it.",
-        )
-    moved: list[tuple[Path, Path]] = []
-    try:
-        for folder in _STORE_FOLDERS:
-            if (data / folder / DATABASE).is_dir():
-                (aside / folder).mkdir(parents=True)
-                os.rename(data / folder / DATABASE, aside / folder / DATABASE)
-                moved.append((data / folder / DATABASE, aside / folder / DATABASE))
-        yield
-    except BaseException:
-        for folder in _STORE_FOLDERS:
-            shutil.rmtree(data / folder / DATABASE, ignore_errors=True)
-        for place, kept in moved:
-            os.rename(kept, place)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+def _replacing(server: LocalServer) -> Iterator[tuple[Runtime, int]]:
+    with server.held_stopped() as held, set_aside(server.layout.root):
+        yield held
 
 
 def _run(
-    server: LocalServer, command: list[str], arguments: Sequence[str], environment: dict[str, str],
-    stdin: Any, stdout: Any,
+    server: LocalServer, held: tuple[Runtime, int], arguments: Sequence[str], heap: str = "1g",
+    stdin: IO[bytes] | int = subprocess.DEVNULL, stdout: IO[bytes] | int = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[bytes]:
+    runtime, lock = held
     done = subprocess.run(
-        command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE, env=environment, cwd=server.layout.root,
-        umask=0o077, check=False,
+        admin_command(runtime, arguments, heap), stdin=stdin, stdout=stdout, stderr=subprocess.PIPE,
+        env=runtime.environment(server.layout), cwd=server.layout.root, umask=0o077, check=False,
+        pass_fds=[lock],  # if we are killed, nobody touches the data before the tool has ended
     )
     if done.returncode:
         words = ((done.stdout or b"") + done.stderr).decode("utf-8", "replace").strip().splitlines()

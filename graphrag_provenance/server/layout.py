@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from graphrag_provenance.errors import ServerError
+from graphrag_provenance.server.aside import put_back
 from graphrag_provenance.server.probe import LOOPBACK
 
 USER = "neo4j"
@@ -92,8 +93,9 @@ class Layout:
             ) from error
 
     @contextmanager
-    def locked(self, wait_seconds: float) -> Iterator[None]:
-        """Only one process at a time starts, stops or administers this server. The lock dies with its holder."""
+    def locked(self, wait_seconds: float) -> Iterator[int]:
+        """Only one process at a time starts, stops or administers this server. The lock dies with its holder and with the last child
+        that it gave the descriptor to, which this yields. What a holder that was killed had set aside is back in its place."""
         self.create()
         with (self.root / "lock").open("a") as file:
             deadline = time.monotonic() + wait_seconds
@@ -108,7 +110,8 @@ class Layout:
                             hint="Wait until it ends, then try again.",
                         ) from None
                     time.sleep(_LOCK_POLL_SECONDS)
-            yield
+            put_back(self.root)
+            yield file.fileno()
 
     def recorded_version(self) -> str | None:
         """The Neo4j version that made the data here; None before the first start."""

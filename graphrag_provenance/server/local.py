@@ -176,9 +176,10 @@ class LocalServer:
             file.close()
 
     @contextmanager
-    def held_stopped(self) -> Iterator[Runtime]:
-        """Holds the server stopped, and its data of our version, while an admin command works on them."""
-        with self.layout.locked(_LOCK_SECONDS):
+    def held_stopped(self) -> Iterator[tuple[Runtime, int]]:
+        """Holds the server stopped, and its data of our version, while an admin command works on them. Yields the descriptor of the
+        lock too: a command that has it goes on holding the server if we are killed."""
+        with self.layout.locked(_LOCK_SECONDS) as lock:
             if self._live_state() is not None:
                 raise ServerError(f"The local server in {self.layout.root} runs.", hint="Run: gprov db stop.")
             self.layout.claim_version(self.version)
@@ -186,7 +187,7 @@ class LocalServer:
             self.layout.ensure_password()
             if not (self.layout.conf / "neo4j.conf").exists():
                 self.layout.write_conf(self.version, probe.free_port(), _MEMORY["quick"].pagecache)
-            yield runtime
+            yield runtime, lock
 
     def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory) -> State:
         previous = self.layout.read_state()

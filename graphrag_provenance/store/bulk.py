@@ -1,111 +1,122 @@
-"""What a store would hold, as the nodes and relationships that it would be made of (spec 1, graph; spec 6, bulk load).
+"""What an empty store becomes, as the nodes and relationships that it would be made of (spec 1, graph; spec 6, bulk load).
 
-Owns: the graph of a finished dry run over an empty store, row by row as it would stand in the database: what records declare, the
-sources and ends that only edges name, every edge with its evidence, the typed relationship of each published one, the run, the store.
-Leaves to others: what the records come to (`ingest`), the files (`exports.import_files`).
+Owns: the graph of a dry run over an empty store, as it would stand in the database: what records declare, the sources that only edges
+name, every edge with its evidence, the typed relationship of each published one; and the names of nodes in it, which are made of their
+keys, so that whoever works out one part of the graph can name a node of another. Leaves to others: what the records come to
+(`ingest`), the files (`exports.import_files`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from graphrag_provenance.model.identifiers import relationship_type, split_revision
-from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.edges import Citation, relationship_properties
 from graphrag_provenance.rules.publication import State
 from graphrag_provenance.store.assertions import Interval
-from graphrag_provenance.store.database import Writes
-from graphrag_provenance.store.view import Key, Kind, Node, View
-
-Row = Mapping[str, Any]
-_LABELS: dict[Kind, str] = {"document": "Document", "revision": "Revision", "chunk": "Chunk", "entity": "Entity"}
+from graphrag_provenance.store.view import Key, Node, View
 
 
-class WouldBe:
-    """The graph that a view holds after a dry run over an empty store."""
+class Graph(Protocol):
+    """Takes the nodes and relationships of a graph, in any order."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._nodes: dict[Kind, dict[Key, Node]] = {kind: dict(view.nodes(kind)) for kind in _LABELS}
-        for (tenant, _), (_, evidence) in view.planned.items():
-            for item in evidence:
-                self._imply(tenant, item)
-        self._ids: dict[tuple[str, Key], str] = {}
+    def node(self, id: str, labels: Sequence[str], properties: Mapping[str, Any]) -> None:
+        """One node."""
 
-    def _imply(self, tenant: str, item: Citation) -> None:
-        """What an edge cites and no record declares."""
-        chunks, revisions, documents = self._nodes["chunk"], self._nodes["revision"], self._nodes["document"]
-        if (tenant, item.doc, item.chunk) in chunks:
-            return
-        doc_id, version = split_revision(item.doc)
-        said: Node = {"registered": False, "policies": [], "since": self._view.seq}
-        chunks[tenant, item.doc, item.chunk] = {
-            "tenant": tenant, "doc": item.doc, "chunk": item.chunk, "has_text": False, "acl": [], **said}
-        revisions.setdefault((tenant, item.doc), {
-            "tenant": tenant, "doc": item.doc, "doc_id": doc_id, "version": version, "acl": [], "complete": False, **said})
-        documents.setdefault((tenant, doc_id), {"tenant": tenant, "doc_id": doc_id, **said})
+    def relationship(self, start: str, end: str, type: str, properties: Mapping[str, Any]) -> None:
+        """One relationship between two nodes by their names."""
 
-    def sum(self) -> MultisetHash:
-        """The multiset hash over all that it holds."""
-        total = MultisetHash()
-        everything = chain(*(nodes.values() for nodes in self._nodes.values()), self._view.aliases.values(),
-                           (node for node, _ in self._view.planned.values()))
-        for node in everything:
-            if node.get("digest") is not None:
-                total.add(node["digest"])
-        return total
 
-    def writes(self) -> Writes:
-        """How many nodes and relationships it is made of."""
-        edges = self._view.planned.values()
-        published = sum(node["state"] == State.PUBLISHED.value for node, _ in edges)
-        aliases = len(self._view.aliases)
-        return Writes(
-            nodes=sum(map(len, self._nodes.values())) + aliases + len(edges),
-            relationships=len(self._nodes["revision"]) + len(self._nodes["chunk"]) + aliases + published
-            + sum(len(evidence) for _, evidence in edges))
+class Implied(NamedTuple):
+    """A passage that an edge cites and no record declares."""
 
-    def rows(self, run: Node, store: Node) -> Iterator[Row]:
-        """`id`, `labels`, `properties` of each node, then `start`, `end`, `type`, `properties` of each relationship."""
-        self._ids.clear()
-        for kind, label in _LABELS.items():
-            for key, node in self._nodes[kind].items():
-                yield self._node((kind, key), [label, node["type"]] if kind == "entity" else [label], node)
-        for alias_id, node in self._view.aliases.items():
-            yield self._node(("alias", (alias_id,)), ["Alias"], node)
-        for key, (node, _) in self._view.planned.items():
-            yield self._node(("edge", key), ["Assertion", "Withheld"] if node["state"] == State.WITHHELD.value else ["Assertion"], node)
-        yield self._node(("run", ()), ["Run"], run)
-        yield self._node(("store", ()), ["Store"], store)
-        yield from self._sources()
-        for key, (node, evidence) in self._view.planned.items():
-            yield from self._edge(key, node, evidence)
+    tenant: str
+    doc: str
+    chunk: str
+    revision_known: bool
+    """Whether its revision is in the graph without it."""
+    document_known: bool
 
-    def _node(self, key: tuple[str, Key], labels: list[str], node: Node) -> Row:
-        self._ids[key] = name = str(len(self._ids))
-        return {"id": name, "labels": labels, "properties": node}
 
-    def _sources(self) -> Iterator[Row]:
-        for key, node in self._nodes["revision"].items():
-            yield self._joined(("document", (node["tenant"], node["doc_id"])), "HAS_REVISION", ("revision", key), {})
-        for key, node in self._nodes["chunk"].items():
-            yield self._joined(("revision", (node["tenant"], node["doc"])), "HAS_CHUNK", ("chunk", key), {})
-        for alias_id, node in self._view.aliases.items():
-            yield self._joined(("alias", (alias_id,)), "NAMES", ("entity", (node["tenant"], node["type"], node["id"])), {})
+def _document(tenant: str, doc_id: str) -> str:
+    return f"d{len(tenant)}:{tenant}{doc_id}"  # the lengths keep two keys from having one name
 
-    def _edge(self, key: Key, node: Node, evidence: Mapping[Citation, Interval]) -> Iterator[Row]:
-        tenant = node["tenant"]
-        for item, stands in evidence.items():
-            until = {} if stands.until is None else {"until": stands.until}
-            yield self._joined(("edge", key), "EVIDENCED_BY", ("chunk", (tenant, item.doc, item.chunk)),
-                               item.properties() | {"since": stands.since} | until)
-        if node["state"] == State.PUBLISHED.value:
-            active = [item for item, stands in evidence.items() if stands.until is None]
-            source, target = ((tenant, node[f"{side}_type"], node[f"{side}_id"]) for side in ("source", "target"))
-            yield self._joined(("entity", source), relationship_type(node["relation"]), ("entity", target),
-                               relationship_properties(node, active))
 
-    def _joined(self, start: tuple[str, Key], kind: str, end: tuple[str, Key], properties: Node) -> Row:
-        return {"start": self._ids[start], "end": self._ids[end], "type": kind, "properties": properties}
+def _revision(tenant: str, doc: str) -> str:
+    return f"r{len(tenant)}:{tenant}{doc}"
+
+
+def _chunk(tenant: str, doc: str, chunk: str) -> str:
+    return f"c{len(tenant)},{len(doc)}:{tenant}{doc}{chunk}"
+
+
+def _entity(tenant: str, kind: str, entity_id: str) -> str:
+    return f"e{len(tenant)},{len(kind)}:{tenant}{kind}{entity_id}"
+
+
+def add_sources(graph: Graph, view: View) -> None:
+    """The documents, revisions and chunks of a view."""
+    for (tenant, doc_id), node in view.nodes("document").items():
+        graph.node(_document(tenant, doc_id), ["Document"], node)
+    for (tenant, doc), node in view.nodes("revision").items():
+        graph.node(name := _revision(tenant, doc), ["Revision"], node)
+        graph.relationship(_document(tenant, node["doc_id"]), name, "HAS_REVISION", {})
+    for (tenant, doc, chunk), node in view.nodes("chunk").items():
+        graph.node(name := _chunk(tenant, doc, chunk), ["Chunk"], node)
+        graph.relationship(_revision(tenant, doc), name, "HAS_CHUNK", {})
+
+
+def add_implied(graph: Graph, implied: Iterable[Implied], seq: int) -> None:
+    """What edges cite and no record declares, once each: every passage of a document has to come in one call."""
+    said: Node = {"registered": False, "policies": [], "since": seq}
+    revisions: dict[Key, Node] = {}
+    documents: dict[Key, Node] = {}
+    for tenant, doc, chunk, revision_known, document_known in dict.fromkeys(implied):
+        doc_id, version = split_revision(doc)
+        graph.node(name := _chunk(tenant, doc, chunk), ["Chunk"],
+                   {"tenant": tenant, "doc": doc, "chunk": chunk, "has_text": False, "acl": [], **said})
+        graph.relationship(_revision(tenant, doc), name, "HAS_CHUNK", {})
+        if not revision_known:
+            revisions[tenant, doc] = {
+                "tenant": tenant, "doc": doc, "doc_id": doc_id, "version": version, "acl": [], "complete": False, **said}
+        if not document_known:
+            documents[tenant, doc_id] = {"tenant": tenant, "doc_id": doc_id, **said}
+    for (tenant, doc), node in revisions.items():
+        graph.node(name := _revision(tenant, doc), ["Revision"], node)
+        graph.relationship(_document(tenant, node["doc_id"]), name, "HAS_REVISION", {})
+    for (tenant, doc_id), node in documents.items():
+        graph.node(_document(tenant, doc_id), ["Document"], node)
+
+
+def add_entities(graph: Graph, view: View) -> None:
+    """The entities and aliases of a view."""
+    for (tenant, kind, entity_id), node in view.nodes("entity").items():
+        graph.node(_entity(tenant, kind, entity_id), ["Entity", kind], node)
+    for alias_id, node in view.aliases.items():
+        graph.node("a" + alias_id, ["Alias"], node)
+        graph.relationship("a" + alias_id, _entity(node["tenant"], node["type"], node["id"]), "NAMES", {})
+
+
+def add_edge(graph: Graph, node: Node, evidence: Mapping[Citation, Interval]) -> None:
+    """One edge with its evidence and, if it is published, its typed relationship."""
+    tenant = node["tenant"]
+    name = f"s{len(tenant)}:{tenant}{node['edge_id']}"
+    graph.node(name, ["Assertion", "Withheld"] if node["state"] == State.WITHHELD.value else ["Assertion"], node)
+    for item, (_, since, until) in evidence.items():
+        said = item.properties()
+        said["since"] = since
+        if until is not None:
+            said["until"] = until
+        graph.relationship(name, _chunk(tenant, item.doc, item.chunk), "EVIDENCED_BY", said)
+    if node["state"] == State.PUBLISHED.value:
+        graph.relationship(
+            _entity(tenant, node["source_type"], node["source_id"]), _entity(tenant, node["target_type"], node["target_id"]),
+            relationship_type(node["relation"]),
+            relationship_properties(node, [item for item, stands in evidence.items() if stands.until is None]))
+
+
+def add_run(graph: Graph, run: Node, store: Node) -> None:
+    """The run that made the store, and what the store says of itself."""
+    graph.node("run", ["Run"], run)
+    graph.node("store", ["Store"], store)

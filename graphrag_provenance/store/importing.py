@@ -9,10 +9,8 @@ from __future__ import annotations
 from graphrag_provenance.errors import StoreConflictError
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.import_lists import MARKER as MARKER
 from graphrag_provenance.store.runs import store_state
-
-MARKER = "import_lists"
-"""Property that names the lists of an imported node or relationship that are empty (`name`), or hold one empty text (`name=`)."""
 
 
 def require_empty(database: Database) -> None:
@@ -22,7 +20,7 @@ def require_empty(database: Database) -> None:
 
 
 def finish_import(database: Database, graph_hash: str | None) -> None:
-    """Apply the schema, make the lists that import files cannot say, and compare the graph hash with that of the files.
+    """Apply the schema (which first makes the lists that import files cannot say), and compare the graph hash with that of the files.
 
     A second call changes nothing. Raises StoreConflictError for a store that was not made from these files."""
     migrations.apply(database)
@@ -30,5 +28,3 @@ def finish_import(database: Database, graph_hash: str | None) -> None:
     if found != graph_hash:
         raise StoreConflictError(f"The store is not the one of the files: its graph hash is {found}, theirs is {graph_hash}.",
                                  hint="Import the files first: neo4j-admin database import full, with the options in import.args.")
-    database.in_batches("import.node_lists", marker=MARKER)
-    database.in_batches("import.relationship_lists", marker=MARKER)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from graphrag_provenance.errors import ConfigurationError, SchemaVersionError
 from graphrag_provenance.resources import resource_root
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.import_lists import make_lists
 
 _FILE = re.compile(r"V(\d{3})__([a-z0-9_]+)\.cypher")
 
@@ -71,8 +72,13 @@ def status(database: Database) -> SchemaStatus:
 
 
 def apply(database: Database) -> list[Migration]:
-    """Apply what is pending; returns it. A second call applies nothing."""
-    pending = status(database).pending
+    """Apply what is pending; returns it. A second call applies nothing.
+
+    A store without any schema may be one that was imported, and whose import was cut off: its lists are made first."""
+    known = status(database)
+    pending = known.pending
+    if not known.applied:
+        make_lists(database)
     for migration in pending:
         for statement in migration.statements:
             database.schema(statement)

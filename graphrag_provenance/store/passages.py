@@ -6,13 +6,21 @@ Owns: putting together what the chunk, its revision and its document say, once a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from graphrag_provenance.model.identifiers import split_revision
 from graphrag_provenance.rules.edges import Citation
 from graphrag_provenance.rules.heads import Force, is_current
 from graphrag_provenance.rules.publication import Testimony
-from graphrag_provenance.store.view import Pending
+from graphrag_provenance.store.view import Kind, Pending
+
+NEEDED: Mapping[Kind, frozenset[str]] = {
+    "document": frozenset({"registered", "policies", "head", "line", "whole", "tombstones"}),
+    "revision": frozenset({"registered", "policies", "acl"}),
+    "chunk": frozenset({"registered", "policies", "acl"}),
+}
+"""What of a source is asked when edges that cite it are decided."""
 
 
 class Said(NamedTuple):

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.heads import Candidate
 from graphrag_provenance.store.database import Transaction
 
@@ -49,6 +50,8 @@ class View:
         self._nodes: dict[Kind, OrderedDict[Key, Node]] = {kind: OrderedDict() for kind in _QUERY}
         self._candidates: dict[Key, dict[str, Candidate]] = {}
         self.planned: dict[Key, tuple[Node, dict[Any, Any]]] = {}
+        self.sum = MultisetHash()
+        """Dry run only: the change of the graph hash."""
 
     def unmet(self, kind: str, key: Key) -> bool:
         """Whether the store surely has no record of that kind and key: the store was empty when the run began, and the run has not met
@@ -96,7 +99,7 @@ class View:
                     node = {name: value for name, value in node.items() if name != "text"}
                 cached[key] = node
                 if self.dry and kind == "document" and node["registered"]:
-                    self._declared.setdefault(key[1], set()).add(key[0])
+                    self.declare(key)
             while not self.dry and len(cached) > self._limit:
                 cached.popitem(last=False)
 
@@ -116,9 +119,17 @@ class View:
         self.unchanged.change(counted)
         return len(counted)
 
+    def declare(self, document: Key) -> None:
+        """Dry run only: this load declares the document."""
+        self._declared.setdefault(document[1], set()).add(document[0])
+
     def declared_elsewhere(self, document: Key) -> bool:
         """Dry run only: whether this load declares the document in another tenant."""
-        return bool(self._declared.get(document[1], set()) - {document[0]})
+        return bool(self.declaring(document[1]) - {document[0]})
+
+    def declaring(self, doc_id: str) -> set[str]:
+        """Dry run only: the tenants in which this load declares the document."""
+        return self._declared.get(doc_id, set())
 
     def candidates(self, document: Key) -> dict[str, Candidate]:
         """What `remember_candidates` was given."""

@@ -182,6 +182,42 @@ def test_a_stopped_writer_loses_the_store_and_writes_nothing_when_it_wakes(
     check_sound(store)
 
 
+@pytest.mark.parametrize("hours", [2, -2])
+def test_a_clock_that_jumps_during_a_load_loses_nothing_and_doubles_nothing(store: Store, whole: str, tmp_path: Path, hours: int) -> None:
+    """The clock of the database is read for leases only, against the lease that is stored: to move one is to move the other. (The
+    campaign in tests/reliability moves the clock of the server's process itself.)"""
+    file = write(tmp_path / "corpus.jsonl", corpus())
+    cypher_wipe(store)
+    second: list[Any] = []
+    waiting = threading.Thread(target=lambda: second.append(store.load(files=[file], batch_size=BATCH, wait_seconds=60)))
+
+    def jump(progress: Any) -> None:
+        if progress.phase != "edges" or waiting.ident is not None:
+            return
+        waiting.start()
+        store.cypher("MATCH (s:Store) SET s.lease_until = s.lease_until - duration({hours: $hours})", hours=hours)
+        if hours > 0:
+            until(written(store, "Run", 2))
+        else:
+            time.sleep(0.6)
+            assert store.one("MATCH (r:Run) RETURN count(r)") == 1, "the store was taken from a writer that lives"
+
+    def first() -> Any:
+        options = IngestOptions(policies=POLICIES, batch_size=BATCH, rejects=tmp_path / "r.jsonl")
+        return ingest(store.database, [file], options, progress=jump)
+
+    if hours > 0:
+        with pytest.raises(StoreConflictError, match="no longer holds the store"):
+            first()
+    else:
+        assert first().run["graph_hash"] == whole
+    waiting.join(60)
+    assert second[0].run["graph_hash"] == store.hash() == whole
+    assert [run["status"] for run in run_records(store.database)] == [("interrupted" if hours > 0 else "finished"), "finished"]
+    assert hours > 0 or second[0].outcome.writes.total == 0
+    check_sound(store)
+
+
 def test_a_writer_stopped_inside_a_transaction_does_not_block_the_next_one_for_ever(store: Store) -> None:
     """The transaction of the stopped writer holds locks on data and on the store, and its client does not answer."""
     database = store.database

@@ -12,8 +12,9 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.reliability.bulk import Bulk
 from tests.reliability.campaign import Campaign
-from tests.reliability.cutting import KINDS, Bench, small_disk
+from tests.reliability.cutting import KINDS, Bench, Kind, small_disk
 
 MEGABYTES = 256
 
@@ -33,10 +34,13 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if given.disk:
             stack.enter_context(small_disk(folder / "home", MEGABYTES))
-        bench = stack.enter_context(Bench(folder).running())
-        campaign = Campaign(bench, folder, random.Random(seed), say)
+        kinds: tuple[Kind, ...] = ("disk",) if given.disk else tuple(given.kind or KINDS)
+        rng = random.Random(seed)
+        bulk = None if given.disk else stack.enter_context(Bulk(folder / "bulk", rng))
+        bench = stack.enter_context(Bench(folder, movable="clock" in kinds).running())
+        campaign = Campaign(bench, folder, rng, say, bulk)
         campaign.learn()
-        report = campaign.run(given.cuts, ("disk",) if given.disk else tuple(given.kind or KINDS))
+        report = campaign.run(given.cuts, kinds)
     for name, counts in (("cuts", report.cuts), ("completed", report.completed)):
         say(f"{name}: " + ", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
     say(f"seed {seed}: {report.cuts.total()} cuts, {bench.restarts} kills of the server, {report.crowds} crowds of three writers, "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -15,10 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.reliability.bulk import BULK_KINDS, Bulk, BulkKind
 from tests.reliability.cutting import KINDS, Bench, Ended, Kind, cut, ended, until_begun
 from tests.reliability.deeds import Deed, beginning, cycle
 
 Json = dict[str, Any]
+_SECOND = "second"
+"""Pipeline of the writer that waits while the clock jumps."""
 _AUDITOR = ("--tenant", "ACME", "--clearance", "confidential", "--role", "auditor")
 
 
@@ -38,8 +42,8 @@ class Report:
 class Campaign:
     """Cuts against one store. The first cycle is uninterrupted: it tells the hashes and how long each run takes."""
 
-    def __init__(self, bench: Bench, folder: Path, rng: random.Random, say: Callable[[str], None]) -> None:
-        self._bench, self._rng, self._say = bench, rng, say
+    def __init__(self, bench: Bench, folder: Path, rng: random.Random, say: Callable[[str], None], bulk: Bulk | None = None) -> None:
+        self._bench, self._rng, self._say, self._bulk = bench, rng, say, bulk
         self._folder = folder
         self._deeds: list[Deed] = []
         self._hash: dict[str, str] = {}
@@ -49,7 +53,7 @@ class Campaign:
 
     def learn(self) -> None:
         """The uninterrupted cycle."""
-        first = beginning(self._folder)
+        first = self._first = beginning(self._folder)
         self._learn(first)
         self._deeds = cycle(self._folder, int(self._last()["seq"]))
         for deed in self._deeds:
@@ -68,14 +72,22 @@ class Campaign:
         self._hash[deed.name] = self._checked(deed.name, deed.name)
 
     def run(self, cuts: int, kinds: tuple[Kind, ...] = KINDS) -> Report:
-        """So many cuts, one a run, round and round; and one crowd of writers a round."""
+        """So many cuts, one a run, round and round; and one cut of a bulk load and one crowd of writers a round."""
         while self.report.cuts.total() < cuts:
             for deed in self._deeds:
                 if self.report.cuts.total() >= cuts:
                     return self.report
                 self._one(deed, self._rng.choice(kinds))
+            if self._bulk is not None and self.report.cuts.total() < cuts:
+                self._of_bulk(self._bulk, self._rng.choice(BULK_KINDS))
             self._crowd()
         return self.report
+
+    def _of_bulk(self, bulk: Bulk, kind: BulkKind) -> None:
+        self.report.cuts[f"{kind} during bulk"] += 1
+        told = bulk.cut(kind, self._wrong)
+        self.report.completed[told.rpartition(": ")[2]] += 1
+        self._say(f"{self.report.cuts.total()}: {told}; {len(self.report.wrong)} wrong")
 
     def _crowd(self) -> None:
         """Two loaders and a rollback at once: each waits for its turn, none is lost, and the way back still leads to the same place."""
@@ -100,10 +112,14 @@ class Campaign:
         place = f"{kind} cut {after:.2f} s into {deed.name}"
         before = int(self._last()["seq"])
         self.report.cuts[f"{kind} during {deed.name}"] += 1
-        self._seen(place, cut(self._bench, kind, self._bench.begin(*deed.command), after))
+        child = self._bench.begin(*deed.command)
+        if kind == "clock":
+            self._with_a_second_writer(place, deed, child, after)
+        else:
+            self._seen(place, cut(self._bench, kind, child, after))
         how = "needed nothing more"
         for attempt in range(4):
-            runs = [run for run in self._runs() if run["seq"] > before and run["kind"] == deed.kind]
+            runs = [run for run in self._runs() if run["seq"] > before and run["kind"] == deed.kind and run["pipeline"] != _SECOND]
             if runs and runs[0]["status"] == "finished":
                 break
             cut_off = next((int(run["seq"]) for run in runs if run["status"] != "finished"), None)
@@ -116,6 +132,14 @@ class Campaign:
         self._same(place, deed)
         self._say(f"{self.report.cuts.total()}: {place}: {how}; {len(self.report.wrong)} wrong")
 
+    def _with_a_second_writer(self, place: str, deed: Deed, child: subprocess.Popen[str], after: float) -> None:
+        """The clock jumps while another writer, who has nothing new to say, waits for the store or takes it over."""
+        lines = until_begun(child)
+        second = self._bench.begin(*self._first.command, "--pipeline-name", _SECOND)
+        jump = self._rng.choice((-1, 1)) * self._rng.randrange(3_600, 100_000)
+        self._seen(f"{place}, by {jump} s", cut(self._bench, "clock", child, after, jump, lines))
+        self._seen(f"{place}, by {jump} s, the second writer", ended(second))
+
     def _seen(self, place: str, done: Ended, codes: Collection[int] = (0, 1, 3, -9)) -> None:
         if "Traceback" in done.err:
             self._wrong(f"{place}: a traceback: {done.err}")
@@ -124,18 +148,18 @@ class Campaign:
 
     def _checked(self, place: str, name: str) -> str:
         """The graph hash, recomputed in full; everything that is wrong is reported."""
-        sound = self._bench.run("verify", "--format", "json")
+        sound = self._bench.ask("verify", "--format", "json")
         verified: Json = sound.json()
         if not verified["ok"]:
             self._wrong(f"{place}: verify: {json.dumps(verified['violations'])}")
-        chain = self._bench.run("audit", "verify", "--format", "json", *self._head, *_AUDITOR)
+        chain = self._bench.ask("audit", "verify", "--format", "json", *self._head, *_AUDITOR)
         if chain.code != 0:
             self._wrong(f"{place}: audit verify: {chain.out}{chain.err}")
-        self._head = ("--head", self._bench.run("audit", "head", *_AUDITOR).out.strip())
+        self._head = ("--head", self._bench.ask("audit", "head", *_AUDITOR).out.strip())
         return str(verified["graph_hash"])
 
     def _runs(self) -> list[Json]:
-        found = self._bench.run("run", "list", "--format", "json").json()
+        found = self._bench.ask("run", "list", "--format", "json").json()
         return list(found["runs"])
 
     def _last(self) -> Json:

@@ -1,8 +1,8 @@
 """One cut: a command is under way, and something dies.
 
 `client`: the command is killed (SIGKILL). `server`: the database is. `both`: at once. `connection`: every connection between them is cut,
-and new ones are let through. `disk`: the disk that holds the store is full for a while. What is cut is a real server, and commands as a
-person types them.
+and new ones are let through. `clock`: the wall clock of the server jumps, by hours, forward or backward, while a second writer waits.
+`disk`: the disk that holds the store is full for a while. What is cut is a real server, and commands as a person types them.
 """
 
 from __future__ import annotations
@@ -11,24 +11,29 @@ import contextlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from typer.testing import CliRunner
+
 from graphrag_provenance.config import load_settings
+from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.server.local import LocalServer
 
-Kind = Literal["client", "server", "both", "connection", "disk"]
-KINDS: tuple[Kind, ...] = ("client", "server", "both", "connection")
-"""What can be cut anywhere; `disk` needs a small disk of its own (`small_disk`)."""
+Kind = Literal["client", "server", "both", "connection", "clock", "disk"]
+KINDS: tuple[Kind, ...] = ("client", "server", "both", "connection", "clock")
+"""What can be cut anywhere; `clock` needs a C compiler, on Linux; `disk` a small disk of its own (`small_disk`)."""
 _SECONDS = 240.0
 
 
@@ -106,13 +111,33 @@ def _pass_on(near: socket.socket, far: socket.socket) -> None:
                     return
 
 
+class Clock:
+    """The wall clock of processes that are started with `environment`: it can be moved while they run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file, library = folder / "clock.shift", folder / "clock.so"
+        self._file.write_bytes(bytes(8))
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        assert compiler is not None, "moving a clock needs a C compiler"
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(Path(__file__).with_name("clock.c"))], check=True)
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self._file)}
+        self.shift = 0
+
+    def jump(self, seconds: int) -> None:
+        """Forward, or backward."""
+        self.shift += seconds
+        with self._file.open("r+b") as file:
+            file.write(struct.pack("q", self.shift))
+
+
 class Bench:
     """A local server that may be killed, and commands that reach it through a relay."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, movable: bool = False) -> None:
         self.folder = folder
         self._server = LocalServer(load_settings(home=folder / "home", workspace=folder))
         self._relay = Relay()
+        self._clock = Clock(folder) if movable else None
         self.restarts = 0
 
     @contextlib.contextmanager
@@ -127,7 +152,8 @@ class Bench:
 
     def up(self) -> None:
         """Start the server unless it runs."""
-        self._server.start()
+        with changed_environment(self._clock.environment if self._clock else {}):
+            self._server.start()
         address = urlsplit(self._server.credentials()[0])
         self._relay.target = (str(address.hostname), int(address.port or 0))
 
@@ -138,6 +164,11 @@ class Bench:
         os.kill(pid, signal.SIGKILL)
         self._relay.target = None
         self.restarts += 1
+
+    def jump(self, seconds: int) -> None:
+        """The clock of the server jumps."""
+        assert self._clock is not None, "the clock of this bench does not move"
+        self._clock.jump(seconds)
 
     def cut_connections(self) -> None:
         """Every connection is reset; new ones are let through."""
@@ -161,18 +192,47 @@ class Bench:
 
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         """Start `gprov` with these arguments."""
-        _, user, password = self._server.credentials()
-        env = {
-            **os.environ, "NEO4J_URI": f"bolt://127.0.0.1:{self._relay.port}", "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password,
-            "GRAPHRAG_PROVENANCE_HOME": str(self.folder / "home")}
-        return subprocess.Popen(
-            [sys.executable, "-m", "graphrag_provenance.interfaces.cli", "--log-format", "json", *arguments,
-             "--workspace", str(self.folder)],
-            cwd=self.folder, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return typed(self.folder, self._environment(), *arguments)
 
     def run(self, *arguments: str) -> Ended:
         """`gprov` with these arguments, to its end."""
         return ended(self.begin(*arguments))
+
+    def ask(self, *arguments: str) -> Ended:
+        """The same without a process of its own, which is quicker: for questions."""
+        with changed_environment(self._environment()):
+            return asked(*arguments, "--workspace", str(self.folder))
+
+    def _environment(self) -> dict[str, str]:
+        _, user, password = self._server.credentials()
+        return {
+            "NEO4J_URI": f"bolt://127.0.0.1:{self._relay.port}", "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password,
+            "GRAPHRAG_PROVENANCE_HOME": str(self.folder / "home")}
+
+
+def typed(folder: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.Popen[str]:
+    """`gprov` with these arguments, in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "graphrag_provenance.interfaces.cli", "--log-format", "json", *arguments, "--workspace", str(folder)],
+        cwd=folder, env={**os.environ, **environment}, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def asked(*arguments: str) -> Ended:
+    """`gprov` with these arguments, in this process."""
+    done = CliRunner().invoke(app, list(arguments))
+    return Ended(done.exit_code, done.stdout, done.stderr)
+
+
+@contextlib.contextmanager
+def changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """The environment of this process with these changes."""
+    before = dict(os.environ)
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def ended(child: subprocess.Popen[str], err: Sequence[str] = ()) -> Ended:
@@ -192,9 +252,10 @@ def until_begun(child: subprocess.Popen[str]) -> list[str]:
     return lines
 
 
-def cut(bench: Bench, kind: Kind, child: subprocess.Popen[str], after: float) -> Ended:
-    """Cut what is under way, `after` so many seconds from the beginning of its run; bring the server up again; wait for the command."""
-    lines = until_begun(child)
+def cut(bench: Bench, kind: Kind, child: subprocess.Popen[str], after: float, jump: int = 0, seen: Sequence[str] = ()) -> Ended:
+    """Cut what is under way, `after` so many seconds from the beginning of its run; bring the server up again; wait for the command.
+    `jump`: by how many seconds a clock is moved. `seen`: the lines until the run had begun, if somebody waited for that already."""
+    lines = seen or until_begun(child)
     time.sleep(after)
     if kind in ("client", "both"):
         child.kill()
@@ -203,6 +264,8 @@ def cut(bench: Bench, kind: Kind, child: subprocess.Popen[str], after: float) ->
         bench.up()
     if kind == "connection":
         bench.cut_connections()
+    if kind == "clock":
+        bench.jump(jump)
     if kind == "disk":
         with bench.full_disk():
             return ended(child, lines)

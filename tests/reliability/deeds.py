@@ -61,12 +61,12 @@ def renewed() -> list[Record]:
 def beginning(folder: Path) -> Deed:
     """The run to which each cycle goes back."""
     only = write(folder / "beginning.jsonl", [entity("System:S0", attributes={"tier": 0})])
-    return Deed("beginning", ("ingest", str(only), "--policies", str(_policy_file(folder / "first.toml", _ORDERS["first"]))), "ingest")
+    return Deed("beginning", ("ingest", str(only), "--policies", str(policy_file(folder / "first.toml"))), "ingest")
 
 
 def cycle(folder: Path, first_run: int) -> list[Deed]:
     """The runs of a cycle. `first_run`: the number of the run of `beginning`."""
-    order = _policy_file(folder / "second.toml", _ORDERS["second"])
+    order = policy_file(folder / "second.toml", "second")
     first, second = write(folder / "first.jsonl", records()), write(folder / "second.jsonl", renewed())
     small = ("--batch-size", "10", "--rejects", str(folder / "rejects.jsonl"))
     return [
@@ -79,9 +79,10 @@ def cycle(folder: Path, first_run: int) -> list[Deed]:
     ]
 
 
-def _policy_file(path: Path, order: dict[str, list[str]]) -> Path:
+def policy_file(path: Path, order: str = "first") -> Path:
+    """One of the two orders."""
     lines = ["schema = 1"]
-    for name, above in order.items():
+    for name, above in _ORDERS[order].items():
         lines += [f"[policies.{name}]", f"above = {json.dumps(above)}"]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from graphrag_provenance.config import Settings
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.exports.import_files import import_arguments, read_manifest, write_import_files
+from graphrag_provenance.exports.import_files import ImportFolder, import_arguments, read_manifest
 from graphrag_provenance.ingest import IngestOptions, Summary
 from graphrag_provenance.ingest.bulk import bulk_load
 from graphrag_provenance.interfaces.cli.context import open_database, say
@@ -32,7 +32,7 @@ def finish_store(settings: Settings, graph_hash: str | None, *, local: bool) -> 
 def bulk_files(paths: Sequence[Path], options: IngestOptions, folder: Path) -> Summary:
     """The records as import files in an empty folder; no server is needed."""
     with shown() as progress:
-        return bulk_load(paths, options, lambda rows, told: write_import_files(folder, rows, told, id_type="integer"), progress=progress)
+        return bulk_load(paths, options, ImportFolder(folder), folder / "unfinished", progress=progress)
 
 
 def bulk_into_local(settings: Settings, paths: Sequence[Path], options: IngestOptions) -> Summary:
