@@ -38,16 +38,27 @@ class Bench:
     database: Database
     driver: Driver
     version: str
-    pid: int | None = None
-    """Process of a server of our own."""
+    local: LocalServer | None = None
+    """A server of our own."""
 
     def cpu(self) -> tuple[float, float] | None:
         """Processor seconds that this process and a server of our own have used; None where that cannot be known."""
+        pid = None if self.local is None else self.local.status().pid
         try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         except OSError:
             return None
         return time.process_time(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def weight(self) -> int:
+        """Bytes of the database of a server of our own, without its transaction log; it is stopped for it, so that all is written."""
+        if self.local is None:
+            raise SystemExit("What a store weighs can only be seen of a server that is started here: unset NEO4J_URI.")
+        self.local.stop()
+        store = self.local.layout.data / "databases" / "neo4j"
+        found = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
+        self.local.start("load")
+        return found
 
     def empty(self) -> None:
         """Delete all data; the schemas stay."""
@@ -69,21 +80,21 @@ def bench(version: str | None = None) -> Iterator[Bench]:
         try:
             local.start("load")
             uri, user, secret = local.credentials()
-            with _opened(Connection(uri, user, SecretStr(secret)), local.status().pid) as started:
+            with _opened(Connection(uri, user, SecretStr(secret)), local) as started:
                 yield started
         finally:
             local.stop()
 
 
 @contextmanager
-def _opened(connection: Connection, pid: int | None = None) -> Iterator[Bench]:
+def _opened(connection: Connection, local: LocalServer | None = None) -> Iterator[Bench]:
     auth = (connection.username, connection.password.get_secret_value())
     with Database(connection, read_timeout=_READ_SECONDS) as database, GraphDatabase.driver(
         connection.uri, auth=auth, database=connection.database, notifications_min_severity="OFF") as driver:
         _refuse_foreign(driver, connection.uri)
         migrations.apply(database)
         floors.schema(driver)
-        found = Bench(connection, database, driver, database.server_version(), pid)
+        found = Bench(connection, database, driver, database.server_version(), local)
         found.empty()
         yield found
         found.empty()

@@ -37,6 +37,8 @@ hypothesis.settings.load_profile("gprov")
 
 Cypher = Callable[..., list[dict[str, Any]]]
 
+# Each test fills and empties the store, which by default makes the server plan every statement anew, again and again.
+_PLAN_ONCE = {"dbms.cypher.min_replan_interval": "1h", "dbms.cypher.statistics_divergence_threshold": "1.0"}
 MAY_WIPE = "GPROV_TEST_MAY_WIPE"
 OUR_LABELS = [
     "Alias", "Assertion", "Chunk", "Delta", "Document", "Entity", "Migration", "Past", "RecordedAnswer", "RecordedRetrieval",
@@ -106,7 +108,7 @@ def _container(version: str) -> Iterator[Server]:
 
 def _local(home: Path) -> Iterator[Server]:
     local = LocalServer(load_settings(home=home, workspace=home))
-    local.start()
+    local.start(configuration=_PLAN_ONCE)
     try:
         uri, user, password = local.credentials()
         yield Server(Connection(uri, user, SecretStr(password)), disposable=True)

@@ -15,10 +15,11 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from graphrag_provenance.errors import ServerError
 from graphrag_provenance.server.aside import put_back
@@ -187,8 +188,8 @@ class Layout:
         found = re.search(r"^server\.bolt\.listen_address=\S+:(\d{1,5})$", text, re.MULTILINE)
         return int(found[1]) if found and 1023 < int(found[1]) < 65536 else None
 
-    def write_conf(self, version: str, port: int, pagecache: str) -> None:
-        """Writes neo4j.conf: Bolt on loopback only, auth on. Folders are Neo4j's own names under `root`."""
+    def write_conf(self, version: str, port: int, pagecache: str, more: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Writes neo4j.conf: Bolt on loopback only, auth on, and what `more` adds. Folders are Neo4j's own names under `root`."""
         values = {
             "server.default_listen_address": LOOPBACK,
             "server.bolt.enabled": "true",
@@ -207,6 +208,7 @@ class Layout:
         if not version.startswith("5."):
             # It broadcasts on the network and offers a web service: nothing that a local server should do.
             values |= {"server.fleet_discovery.enabled": "false", "dbms.fleet_manager.enabled": "false"}
+        values |= more
         lines = ["# Written by graphrag-provenance at every start; changes are lost."]
         lines += [f"{name}={value}" for name, value in values.items()]
         self._write(self.conf / "neo4j.conf", "\n".join(lines) + "\n")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,9 +90,11 @@ class LocalServer:
         return runtime.with_jars(fetch(self._artifacts, self._settings, self._progress))
 
     def start(
-        self, profile: Profile = "quick", *, heap: str | None = None, pagecache: str | None = None
+        self, profile: Profile = "quick", *, heap: str | None = None, pagecache: str | None = None,
+        configuration: Mapping[str, str] | None = None,
     ) -> ServerStatus:
-        """Starts the server unless it runs, and returns when it answers. `heap` and `pagecache` as in "512m", "2g".
+        """Starts the server unless it runs, and returns when it answers. `heap` and `pagecache` as in "512m", "2g";
+        `configuration`: further settings of Neo4j by name, for this start.
 
         Raises ServerError with the last log lines if it does not come up.
         """
@@ -106,7 +108,7 @@ class LocalServer:
             self.layout.claim_version(self.version)
             state = self._live_state()
             if state is None or not self._comes_up(state):  # it may have been dying when we looked
-                state = self._launch(self.install(), profile, memory)
+                state = self._launch(self.install(), profile, memory, configuration or {})
         return self._status(state)
 
     def stop(self) -> bool:
@@ -189,7 +191,7 @@ class LocalServer:
                 self.layout.write_conf(self.version, probe.free_port(), _MEMORY["quick"].pagecache)
             yield runtime, lock
 
-    def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory) -> State:
+    def _launch(self, runtime: Runtime, profile: Profile, memory: _Memory, configuration: Mapping[str, str]) -> State:
         previous = self.layout.read_state()
         port = self.layout.last_port()  # people and tools may have noted the address
         if previous is not None:
@@ -198,7 +200,7 @@ class LocalServer:
         self.layout.ensure_password()
         for attempt in range(_START_ATTEMPTS):
             port = probe.free_port(port)
-            self.layout.write_conf(self.version, port, memory.pagecache)
+            self.layout.write_conf(self.version, port, memory.pagecache, configuration)
             state = process.begin(
                 runtime, self.layout, port=port, version=self.version, profile=profile, heap=memory.heap
             )

@@ -333,8 +333,8 @@ def test_relations_limit_what_is_walked_and_a_sequence_fixes_it(wiped: Database,
     assert ask(wiped, tenant, "a", "b", sequence=("governedBy", "calls"))["reason"] == "no-path"
 
 
-@pytest.mark.parametrize("length", range(1, 9))
-def test_chains_of_every_length_are_found_and_no_longer_ones(wiped: Database, load: Load, tenant: str, length: int) -> None:
+@pytest.mark.parametrize("length", [1, 2, 3, 8])
+def test_chains_up_to_the_longest_are_found_and_no_longer_ones(wiped: Database, load: Load, tenant: str, length: int) -> None:
     load(tenant, *(edge(f"n{i}", f"n{i + 1}") for i in range(length)))
     for directed in (True, False):
         assert len(edges(ask(wiped, tenant, "n0", f"n{length}", max_hops=length, directed=directed))) == length
