@@ -22,7 +22,6 @@ from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_e
 from graphrag_provenance.ingest.candidates import Candidate, Reading, candidate, rejected, sift, to_edge, to_source
 from graphrag_provenance.ingest.quoting import QuoteCheck, QuoteMode
 from graphrag_provenance.ingest.rejecting import RejectFile
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
 from graphrag_provenance.ingest.validate import LINE_CODES, parse_line, surely_edge, surely_no_edge
 from graphrag_provenance.model.identifiers import ID_RULE
@@ -39,6 +38,7 @@ from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.entities import EntityItem
 from graphrag_provenance.store.merging import load_merges
 from graphrag_provenance.store.orders import require_settled
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item
 from graphrag_provenance.store.view import View
@@ -146,6 +146,7 @@ class Load:
 
     @cached_property
     def reading(self) -> Reading:
+        """Under which conditions a record is read; they are part of its fingerprint."""
         options = self.options
         return Reading(options.tenant, options.relations, salt(
             options.tenant, options.require_registered_sources, sorted(options.relations.items()), ID_RULE,
@@ -153,14 +154,17 @@ class Load:
 
     @cached_property
     def quotes(self) -> QuoteCheck:
+        """The check of quotes against the passages of this load and of the store."""
         return QuoteCheck(self.database, self.options.verify_quotes, dry=self.options.dry_run)
 
     def take(self, outcome: Outcome) -> None:
+        """Add what a batch did, and write down what it refused."""
         self.outcome.add(outcome)
         for reject in outcome.rejects:
             self.rejects.write(reject)
 
     def tell(self, phase: str, done: int, *, last: bool = False) -> None:
+        """Report progress, five times a second at the most."""
         clock = time.monotonic()
         if last or clock - self.reported >= 0.2:
             self.reported = clock
@@ -190,12 +194,13 @@ def opened(
         yield sources, Inputs(hashes, told)
 
 
-def check_unchanged(sources: Sequence[Source], hashes: Sequence[str]) -> None:
+def check_unchanged(
+    sources: Sequence[Source], hashes: Sequence[str], hint: str = "What was committed stays; load it again, as a new run.",
+) -> None:
     """Raises InputError if a source is not what it was when it was hashed."""
     for source, known in zip(sources, hashes, strict=True):
         if content_hash(source) != known:
-            raise InputError(f"{source.name} changed while it was loaded.",
-                             hint="What was committed stays; load it again, as a new run.")
+            raise InputError(f"{source.name} changed while it was loaded.", hint=hint)
 
 
 def ingest(
