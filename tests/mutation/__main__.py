@@ -30,7 +30,7 @@ from tests.mutation.rooms import ROOMS, at_once, files, with_server
 
 PATIENCE = 30
 EXAMPLES = 40
-"""Of each property that does not say how many it needs."""
+"""Of each property, at the most."""
 
 
 def mutants(room: str) -> list[Mutant]:
@@ -58,6 +58,13 @@ class Campaign:
         order = ("unit", "property", "integration", "e2e")
         every = {test for one in self.chosen for test in self.tests(one)}
         return sorted(every, key=lambda test: (order.index(test.partition("/")[0]), test))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Ask each property for a few examples only."""
+        for item in session.items:
+            test = getattr(item, "obj", None)
+            if (asked := getattr(test, "_hypothesis_internal_use_settings", None)) is not None:
+                test._hypothesis_internal_use_settings = hypothesis.settings(asked, max_examples=min(asked.max_examples, EXAMPLES))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

@@ -57,6 +57,7 @@ def test_without_a_head_nothing_newer_is_known() -> None:
     (node(line=LINE), "d@1", True, True),  # none is complete: nothing is retired
     *((node(line=LINE, whole="d@3"), one, True, holds) for one, holds in zip(LINE, (True, True, False, False), strict=True)),
     *((node(line=LINE, whole="d@4"), one, True, holds) for one, holds in zip(LINE, (True, False, False, False), strict=True)),
+    (node(line=["d@2", "d@1"], whole="d@2"), "d@1", False, False),
     (node(line=LINE, whole="d@3"), "d@1", False, False),  # undeclared, but the line replaces it
     (node(line=LINE, whole="d@3"), "d@9", False, True),
     (node(line=LINE, whole="d@3"), "d@9", True, False),

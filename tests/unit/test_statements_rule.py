@@ -62,6 +62,7 @@ def entity(**more: Any) -> EntityRecord:
     ({"stated": 2}, {"a": 1}, 2, {"a": 1}),
     ({"a": ["x"], "stated": 1}, {"a": ("x",)}, 2, {}),
     ({"a": NOW, "stated": 1}, {"a": NOW}, 2, {}),
+    ({"a": NOW, "stated": 1}, {"a": NOW.replace(year=2027)}, 2, {"a": NOW.replace(year=2027), "stated": 2}),
 ])
 def test_a_later_run_restates_and_within_a_run_the_greater_stays(
     old: dict[str, Any] | None, new: dict[str, Any], seq: int, changed: dict[str, Any],
