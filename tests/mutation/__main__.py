@@ -28,7 +28,8 @@ from tests.mutation.mutants import Mutant, of_cypher, of_python
 from tests.mutation.planting import ROOT, place, planted, watched
 from tests.mutation.rooms import ROOMS, at_once, files, with_server
 
-PATIENCE = 30
+PATIENCE = 20
+"""Seconds that a test with a fault may take, beside six times what it takes without."""
 EXAMPLES = 40
 """Of each property, at the most."""
 
@@ -48,16 +49,17 @@ class Campaign:
     red: dict[Mutant, str] = field(default_factory=dict)
     unreachable: set[Mutant] = field(default_factory=set)
     broken: list[str] = field(default_factory=list)
+    seconds: dict[pytest.Item, float] = field(default_factory=dict)
+    ended: bool = False
 
     def tests(self, mutant: Mutant) -> tuple[str, ...]:
         """The files of tests that concern a fault."""
         return tuple(dict.fromkeys((*at_once(ROOT, mutant.file), *(() if self.quick else with_server(mutant.file)))))
 
     def needed(self) -> list[str]:
-        """Every file of tests that concerns one of them, those without a server first."""
-        order = ("unit", "property", "integration", "e2e")
-        every = {test for one in self.chosen for test in self.tests(one)}
-        return sorted(every, key=lambda test: (order.index(test.partition("/")[0]), test))
+        """Every file of tests that concerns one of them: those without a server first, then as `rooms.THEN` names them."""
+        alone = {test for one in self.chosen for test in at_once(ROOT, one.file)}
+        return list(dict.fromkeys((*sorted(alone, reverse=True), *(test for one in self.chosen for test in self.tests(one)))))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Ask each property for a few examples only."""
@@ -68,7 +70,13 @@ class Campaign:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run each file of tests without a fault, then with every fault that concerns it and is not found yet."""
+        """Run each file of tests without a fault, then with every fault that concerns it and is not found yet. Ctrl-C ends it early."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self.judge(session)
+        return True
+
+    def judge(self, session: pytest.Session) -> None:
+        """One file of tests after another."""
         for test in self.needed():
             items = [item for item in session.items if item.path == ROOT / "tests" / test]
             concerned = [one for one in self.chosen if one not in self.red and test in self.tests(one)]
@@ -79,13 +87,15 @@ class Campaign:
             for mutant in concerned:
                 self.ask(session, mutant, [item for item in items if place(mutant) in reached[item]], items)
             say(f"{test}: {len(items)} tests, {len(concerned)} mutants, {sum(one in self.red for one in concerned)} red")
-        return True
+        self.ended = True
 
     def reaches(self, session: pytest.Session, item: pytest.Item, items: list[pytest.Item]) -> set[str]:
         """What a test reaches; nothing if it is red, or skipped, without any fault."""
         reached: set[str] = set()
+        started = time.monotonic()
         with watched(reached):
-            outcome = self.run(session, item, items, patience=10 * PATIENCE)
+            outcome = self.run(session, item, items)
+        self.seconds[item] = time.monotonic() - started
         if outcome == "failed":
             self.broken.append(item.nodeid)
         return reached if outcome == "passed" else set()
@@ -102,7 +112,7 @@ class Campaign:
             if self.run(session, found, every) == "failed":
                 self.broken.append(f"{found.nodeid} after {mutant}")
 
-    def run(self, session: pytest.Session, item: pytest.Item, items: list[pytest.Item], patience: int = PATIENCE) -> str:
+    def run(self, session: pytest.Session, item: pytest.Item, items: list[pytest.Item]) -> str:
         """`passed`, `failed` or `skipped`; what the module's tests share stays."""
         others = [one for one in items if one is not item] or [one for one in session.items if one is not item]
 
@@ -110,7 +120,7 @@ class Campaign:
             raise TimeoutError("a fault without an end")
 
         signal.signal(signal.SIGALRM, late)
-        signal.alarm(patience)
+        signal.alarm(PATIENCE + int(6 * self.seconds.get(item, 10 * PATIENCE)))
         try:
             with contextlib.redirect_stderr(io.StringIO()):
                 reports = runtestprotocol(item, nextitem=others[0] if others else None, log=False)
@@ -154,6 +164,8 @@ def survivors(campaign: Campaign) -> list[Mutant]:
 
 def told(campaign: Campaign) -> Iterator[str]:
     """The survivors, and what is wrong with the tests themselves."""
+    if not campaign.ended:
+        yield "ended early: not every fault met every test"
     yield from (f"survived {one}" for one in survivors(campaign))
     yield from (f"red without a fault: {one}" for one in campaign.broken)
     kinds = Counter(one.kind for one in campaign.red)
