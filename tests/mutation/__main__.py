@@ -138,6 +138,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="which ones; printed when not given")
     parser.add_argument("--kind", default=None, help="only faults of this kind, for example 'condition dropped'")
     parser.add_argument("--quick", action="store_true", help="only the tests without a server, and only what they test")
+    parser.add_argument("-k", dest="named", default="", help="only tests of such names, as pytest takes it")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     every = [one for one in mutants(given.room) if given.kind in (None, one.kind) and (not given.quick or at_once(ROOT, one.file))]
@@ -149,7 +150,7 @@ def main() -> int:
         phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate], suppress_health_check=list(hypothesis.HealthCheck))
     started = time.monotonic()
     pytest.main(["-q", "-o", "addopts=", "-n0", "--hypothesis-profile=mutants", "-p", "no:cacheprovider", "--tb=no", "--no-summary",
-                 *(str(ROOT / "tests" / test) for test in campaign.needed())], plugins=[campaign])
+                 "-k", given.named, *(str(ROOT / "tests" / test) for test in campaign.needed())], plugins=[campaign])
     for line in told(campaign):
         say(line)
     say(f"seed {seed}, {given.room}: {len(chosen)} mutants in {time.monotonic() - started:.0f} s: {len(campaign.red)} killed, "
