@@ -176,6 +176,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment: no `.env` file, no folder of secrets."""
         return (init_settings, env_settings)
 
 

@@ -94,9 +94,9 @@ class LiveAccess:
         self._decision = ask_check(self._source, self._reader, needed)
         lost = needed - self._decision.allowed
         self._denied |= {key: self._decision.denied.get(key, Refusal.NOT_A_READER) for key in lost}
-        if lost and self._decision.trouble is not None:  # the rest of a system that fell silent is no better known
+        if self._decision.trouble is not None:  # the rest of a system that fell silent is no better known
             silent = {_system(key) for key in lost}
-            lost = frozenset(key for key in self.keys if key in lost or _system(key) in silent)
+            lost = frozenset(key for key in self.keys if _system(key) in silent)
         return lost
 
     def record(self, rests_on: Collection[str] = ()) -> dict[str, Any] | None:

@@ -17,7 +17,6 @@ from pydantic import ValidationError
 
 from graphrag_provenance.errors import InputError, NotFoundError, StoreConflictError
 from graphrag_provenance.ingest.batches import write_tombstone
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.model.instants import now
 from graphrag_provenance.model.records import TombstoneRecord
 from graphrag_provenance.rules.edges import Node
@@ -29,6 +28,7 @@ from graphrag_provenance.store.assertions import Decided, Rules
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.orders import require_settled
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.sources import Item
 from graphrag_provenance.store.view import View
 

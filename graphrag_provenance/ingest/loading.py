@@ -22,7 +22,6 @@ from graphrag_provenance.ingest.batches import EdgeWorkers, write_edges, write_e
 from graphrag_provenance.ingest.candidates import Candidate, Reading, candidate, rejected, sift, to_edge, to_source
 from graphrag_provenance.ingest.quoting import QuoteCheck, QuoteMode
 from graphrag_provenance.ingest.rejecting import RejectFile
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.ingest.sources import Line, Source, content_hash, lines, open_sources
 from graphrag_provenance.ingest.validate import LINE_CODES, parse_line, surely_edge, surely_no_edge
 from graphrag_provenance.model.identifiers import ID_RULE
@@ -40,6 +39,7 @@ from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.entities import EntityItem
 from graphrag_provenance.store.merging import load_merges
 from graphrag_provenance.store.orders import require_settled
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item
 from graphrag_provenance.store.view import Key, View
@@ -147,18 +147,22 @@ class Load:
 
     @cached_property
     def reading(self) -> Reading:
+        """Under which conditions a record is read; they are part of its fingerprint."""
         return reading(self.options, load_merges(self.database))
 
     @cached_property
     def quotes(self) -> QuoteCheck:
+        """The check of quotes against the passages of this load and of the store."""
         return QuoteCheck(self.database, self.options.verify_quotes, dry=self.options.dry_run)
 
     def take(self, outcome: Outcome) -> None:
+        """Add what a batch did, and write down what it refused."""
         self.outcome.add(outcome)
         for reject in outcome.rejects:
             self.rejects.write(reject)
 
     def tell(self, phase: str, done: int, *, last: bool = False) -> None:
+        """Report progress, five times a second at the most."""
         clock = time.monotonic()
         if last or clock - self.reported >= 0.2:
             self.reported = clock

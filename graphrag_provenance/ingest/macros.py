@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from graphrag_provenance.model.identifiers import NAME, RESERVED_RELATIONSHIPS, RESERVED_TYPES
 
-NAME_RULE = "name/1"
 _SLUG = r"rtrim(substr(regexp_replace(text, '[^A-Za-z0-9]+', '_', 'g'), 1, 48), '_')"
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.edges import Node
 from graphrag_provenance.rules.opening import Effect, effect
@@ -25,6 +24,7 @@ from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.merging import Asked, Merged, Moved, check_merge, merge
 from graphrag_provenance.store.orders import require_settled
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.view import Pending, View
 

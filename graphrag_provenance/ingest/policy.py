@@ -16,7 +16,6 @@ from typing import Any
 
 from graphrag_provenance.errors import StoreError
 from graphrag_provenance.ingest.batches import reevaluate_edges
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.rules.edges import Node
 from graphrag_provenance.rules.opening import Effect, effect
 from graphrag_provenance.rules.policies import PolicyLattice
@@ -24,6 +23,7 @@ from graphrag_provenance.store import runs
 from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.view import Key, View
 
 _TOLD = (Effect.OPENED, Effect.CLOSED, Effect.CHANGED)

@@ -15,13 +15,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.model.instants import format_instant, now
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.store import runs
 from graphrag_provenance.store.database import Database, Transaction, Writes
 from graphrag_provenance.store.purging import Expired, expired, forget
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.shield import uninterrupted
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.ingest.policy import EdgeChange
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.opening import Effect, effect
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
@@ -22,6 +21,7 @@ from graphrag_provenance.store import runs
 from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.orders import next_policies
 from graphrag_provenance.store.rollback import Restored, restore
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.shield import uninterrupted
 
 _TOLD = (Effect.OPENED, Effect.CLOSED, Effect.CHANGED)

@@ -33,7 +33,6 @@ from graphrag_provenance.ingest.loading import (
 )
 from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.ingest.rejecting import RejectFile
-from graphrag_provenance.ingest.sealing import sealing
 from graphrag_provenance.ingest.sources import Source, lines
 from graphrag_provenance.rules.digests import EMPTY_SUM, MultisetHash
 from graphrag_provenance.rules.policies import PolicyLattice
@@ -41,6 +40,7 @@ from graphrag_provenance.rules.relations import Relation
 from graphrag_provenance.store import runs
 from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.database import Database, Transaction, Writes
+from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.staging import (
     DISCARD,
@@ -108,7 +108,7 @@ def stage(
                 lambda tx: _carried_out(Within(database, tx), sources, options, _as_part(run), RejectFile(path), progress),
                 metadata=run.metadata)
             load.outcome.writes = Writes()  # they were taken back
-            check_unchanged(sources, inputs.hashes)
+            check_unchanged(sources, inputs.hashes, "Nothing was staged; stage it again.")
             parts = packed(_conditions(options), ((source.name, _accepted(source, load)) for source in sources))
             counts = {**counts_of(load), "candidate_hash": candidate, "content_hash": content_hash(parts)}
         record = run.end(STAGED, counts, also=lambda tx: hold(tx, run.seq, parts))

@@ -51,7 +51,7 @@ def succession(revisions: Iterable[Candidate]) -> Succession:
     if not superseded:
         line = sorted(known, key=lambda doc: _rank(known[doc]), reverse=True)
     else:
-        linked = [r for r in known.values() if r.supersedes is not None or r.doc in superseded]
+        linked = [r for r in known.values() if r.supersedes is not None]
         ends = [r for r in linked if r.doc not in superseded] or linked
         line = [max(ends, key=_rank).doc]
         while (before := known[line[-1]].supersedes if line[-1] in known else None) is not None and before not in line:

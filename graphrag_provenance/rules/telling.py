@@ -111,6 +111,7 @@ class Telling:
         self._cited |= {(one.doc, one.chunk): one for one in sources}
 
     def citations(self) -> tuple[Citation, ...]:
+        """The sources of all edges told so far, by number."""
         return tuple(sorted(self._cited.values(), key=lambda one: one.n))
 
 

@@ -50,6 +50,7 @@ class Artifact:
 
     @property
     def name(self) -> str:
+        """File name."""
         return self.path.rpartition("/")[2]
 
 

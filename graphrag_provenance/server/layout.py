@@ -47,6 +47,7 @@ class State:
 
     @property
     def uri(self) -> str:
+        """Bolt address of the server."""
         return f"bolt://{LOOPBACK}:{self.port}"
 
 
@@ -58,18 +59,22 @@ class Layout:
 
     @property
     def conf(self) -> Path:
+        """Folder of the server's settings."""
         return self.root / "conf"
 
     @property
     def data(self) -> Path:
+        """Folder of the database."""
         return self.root / "data"
 
     @property
     def console_log(self) -> Path:
+        """What the server prints."""
         return self.root / "logs" / "console.log"
 
     @property
     def password_file(self) -> Path:
+        """The password, readable by its owner only."""
         return self.root / "password"
 
     @property
@@ -147,9 +152,11 @@ class Layout:
             return None
 
     def write_state(self, state: State) -> None:
+        """Write down which server runs."""
         self._write(self._state_file, json.dumps(asdict(state), indent=1) + "\n")
 
     def clear_state(self) -> None:
+        """Forget which server ran."""
         self._state_file.unlink(missing_ok=True)
 
     def read_password(self) -> str:

@@ -70,6 +70,7 @@ class Writes:
 
     @property
     def total(self) -> int:
+        """Everything that was written."""
         return self.nodes + self.relationships + self.properties
 
 

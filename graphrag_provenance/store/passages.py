@@ -44,6 +44,7 @@ class Passages:
         self._passages: dict[tuple[str, str, str], Said] = {}
 
     def of(self, tenant: str, doc: str, chunk_id: str) -> Said:
+        """What is said about one passage."""
         place = (tenant, doc, chunk_id)
         said = self._passages.get(place)
         if said is None:

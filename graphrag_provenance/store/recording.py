@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_provenance.errors import InputError, ProvenanceError
+from graphrag_provenance.errors import InputError
 from graphrag_provenance.rules.digests import MultisetHash
 from graphrag_provenance.rules.recorded import content_digest, digest_text, recorded_hash
 from graphrag_provenance.store import runs
 from graphrag_provenance.store.database import Database, Row, Transaction
+from graphrag_provenance.store.sealing import sealing
+from graphrag_provenance.store.shield import uninterrupted
 
 _CREATE = {"answer": "answer.create", "retrieval": "retrieval.create"}
 
@@ -47,7 +49,7 @@ def recorded_run(
         database, runs.RunStart(kind, options.actor, f"{kind}-record", "1", options.trace_id, tuple(inputs)), policies=order,
         lease_seconds=options.lease_seconds, wait_seconds=options.wait_seconds, notify=notify or (lambda _: None),
         beside=True)
-    try:
+    with sealing(database, run):
         rows = [dict(row) for row in make(run)]
         digests = []
         for row in rows:
@@ -60,19 +62,8 @@ def recorded_run(
             tx.run(_CREATE[kind], rows=rows)
             run.account(tx, MultisetHash())  # the graph is what it was; the fence holds all the same
 
-        database.write(write, metadata=run.metadata)
-    except BaseException:
-        _give_up(run)
-        raise
+        uninterrupted(lambda: database.write(write, metadata=run.metadata))
     return run.end("finished", {f"{kind}s": len(rows), "recorded_hash": recorded_hash(digests)}), rows
-
-
-def _give_up(run: runs.Run) -> None:
-    run.stop_heartbeat()
-    try:
-        run.end("failed", {})
-    except ProvenanceError:
-        return  # the next writer seals it when the lease is over
 
 
 def check_generations(database: Database, generations: Iterable[int | None]) -> None:

@@ -141,6 +141,7 @@ class TraceSearch:
             return Reason.NO_PATH, None, ()
 
     def answer(self, *, audit: bool) -> Search[Found]:
+        """Yields the statements that one question needs asked; returns the answer, or why there is none."""
         asked = conditions(self.question, now())
         row = (yield from self._ask([asked]))[0]
         if not (row["source_visible"] and row["target_visible"]):

@@ -394,7 +394,8 @@ def test_a_replaced_revision_is_seen_as_of_its_run_and_rolled_back_to(gprov: Run
     assert (planned.exit_code, planned.stdout.splitlines()[0]) == (0, "Would restore the state after run 1.")
     assert f"Opens: 1\n  ACME {STANDARD['edge_id']}: retracted → published" in planned.stdout
     assert gprov("trace", *ends).exit_code == 1
-    done = parsed(gprov("run", "rollback", "--to", "1", "--format", "json"))
+    done = parsed(gprov("run", "rollback", "--to", "1", "--format", "json", "--trace-id", f"00-{'7' * 32}-{'1' * 16}-01"))
+    assert parsed(gprov("run", "show", "3", "--format", "json"))["trace_id"] == "7" * 32
     assert (done["run"]["seq"], done["run"]["graph_hash"]) == (3, parsed(gprov("run", "show", "1", "--format", "json"))["graph_hash"])
     assert gprov("trace", *ends).exit_code == 0
     assert gprov("verify").exit_code == 0

@@ -25,7 +25,8 @@ from graphrag_provenance.rules.recorded import Impact, impacts
 from graphrag_provenance.store.answers import answer_impact, answers_on, record_answers, show_answer
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff
-from graphrag_provenance.store.recording import RecordingOptions
+from graphrag_provenance.store.lookups import run_list
+from graphrag_provenance.store.recording import RecordingOptions, recorded_run
 from graphrag_provenance.store.runs import Run, run_json
 from graphrag_provenance.store.verification import verify
 
@@ -63,6 +64,17 @@ def impacted(store: Store, **more: Any) -> dict[str, list[str]]:
     """Claim → kinds."""
     found = answer_impact(store.database, OPERATOR, **more)
     return {f"{one['answer_id']}.{one['claim_id']}": list(one["impact"]) for one in found["claims"]}
+
+
+@pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt(), "interrupted"), (InputError("no"), "failed")])
+def test_a_recording_that_does_not_end_is_sealed_as_every_other_run(store: Store, error: BaseException, status: str) -> None:
+    def make(_: Run) -> list[Record]:
+        raise error
+
+    with pytest.raises(type(error)):
+        recorded_run(store.database, "answer", RecordingOptions(), make, ())
+    assert run_list(store.database)[0]["status"] == status
+    assert verify(store.database).ok
 
 
 def test_an_answer_keeps_generation_graph_hash_and_each_edge_as_it_was(store: Store) -> None:

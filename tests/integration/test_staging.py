@@ -282,7 +282,7 @@ def _abandon(store: Store, monkeypatch: pytest.MonkeyPatch, place: str, work: Ca
     with monkeypatch.context() as patch:
         patch.setattr(runs.Run, "start_heartbeat", lambda run: begun.append(run) or began(run))
         patch.setattr(place, _cut)
-        patch.setattr("graphrag_provenance.ingest.sealing.Run.end", _cut)
+        patch.setattr("graphrag_provenance.store.sealing.Run.end", _cut)
         with pytest.raises(Cut):
             work()
     for run in begun:
@@ -303,6 +303,23 @@ def test_a_staging_that_is_cut_off_has_staged_nothing_and_is_asked_for_again(
     publish(store.database, SettleOptions(3))
     assert store.hash() == summary.candidate_hash
     assert verify(store.database).ok
+
+
+def test_an_input_that_changes_while_it_is_staged_is_told_that_nothing_was_staged(
+    store: Store, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    carry_out = staging.carry_out
+
+    def changing(load: Any) -> None:
+        carry_out(load)
+        with load.sources[0].path.open("ab") as file:
+            file.write(b"\n")
+
+    monkeypatch.setattr(staging, "carry_out", changing)
+    with pytest.raises(InputError, match="changed while it was loaded") as told:
+        staged(store)
+    assert told.value.hint == "Nothing was staged; stage it again."
+    assert run_list(store.database)[0]["status"] == "failed"
 
 
 @pytest.mark.parametrize(("what", "status"), [(publish, "published"), (discard, "discarded")])

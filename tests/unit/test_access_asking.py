@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from graphrag_provenance.access.cached import CachedSource
 from graphrag_provenance.access.combined import CombinedSource
 from graphrag_provenance.access.interface import Decision, Grants
 from graphrag_provenance.errors import ConfigurationError, InputError
+from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.model.records import AclRef
 
+EARLIER, LATER = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 2, tzinfo=UTC)
 READER = Reader("bob", "ACME", frozenset({"public"}))
 
 
@@ -175,6 +178,95 @@ def test_the_decision_is_on_record() -> None:
     assert record["resolved_at"] <= record["checked_at"]
 
 
+@dataclass
+class Told:
+    """A source that says exactly these."""
+
+    grants: list[Grants]
+    decisions: list[Decision]
+    name: str = "told"
+    asked: list[set[str]] = field(default_factory=list)
+
+    def granted(self, reader: Reader) -> Grants:
+        return self.grants.pop(0)
+
+    def check(self, reader: Reader, refs: Collection[str]) -> Decision:
+        self.asked.append(set(refs))
+        return self.decisions.pop(0)
+
+
+def test_what_shows_nothing_that_was_granted_needs_no_second_question() -> None:
+    source = Told([Grants("told", frozenset({A}))], [])
+    assert LiveAccess(source, READER).confirm({B})
+
+
+def test_a_source_in_order_is_not_reported(logged: list[Any]) -> None:
+    source = Source({A})
+    ask_check(source, READER, [A])
+    ask_granted(source, READER)
+    ask_granted(Source(trouble="gone"), READER, report=False)
+    ask_check(Source(trouble="gone"), READER, [A], report=False)
+    assert logged == []
+
+
+@pytest.mark.parametrize(("trouble", "why"), [(None, "not-a-reader"), ("gone", "unreachable")])
+def test_what_is_lost_between_two_lists_is_on_record_with_its_reason(trouble: str | None, why: str) -> None:
+    gone = {key(name) for name in "acdefgh"}
+    first = Grants("told", frozenset({B, *gone}), "t1", stale_at_most=3)
+    live = LiveAccess(Told([first, Grants("told", frozenset({B, OTHER}), "t2", LATER, 7, trouble)], []), READER)
+    assert not live.confirm(None)
+    assert live.keys == {B}, "what a source opens meanwhile is no part of this read"
+    assert live._decision is not None
+    assert live._decision.allowed == {B}
+    record = live.record({B, A})
+    assert record is not None
+    assert (record["token"], record["checked_at"], record["stale_at_most_seconds"]) == ("t2", format_instant(LATER), 7)
+    assert (record["unreachable"], record["allowed"]) == (trouble is not None, [B])
+    assert record["denied"] == [{"reference": one, "reason": why} for one in sorted(gone)]
+
+
+def test_the_record_of_a_read_says_how_old_and_how_whole_each_answer_was() -> None:
+    silent = LiveAccess(Told([Grants("told", frozenset({A, B, C}), stale_at_most=9, trouble="half of it")], [
+        Decision("told", frozenset({A, B, C}), stale_at_most=2)]), READER)
+    first = silent.record()
+    assert first is not None
+    assert (first["unreachable"], first["stale_at_most_seconds"], first["checked_at"], first["allowed"]) == (True, 9, None, [])
+    assert silent.confirm({A, B, C})
+    second = silent.record({C, A, B})
+    assert second is not None
+    assert (second["unreachable"], second["stale_at_most_seconds"], second["allowed"]) == (True, 9, sorted((A, B, C)))
+    sound = LiveAccess(Told([Grants("told")], []), READER).record()
+    assert sound is not None
+    assert (sound["unreachable"], sound["stale_at_most_seconds"]) == (False, 0)
+
+
+def test_a_refusal_without_trouble_takes_only_what_was_refused() -> None:
+    live = LiveAccess(Told([Grants("told", frozenset({A, B}))], [Decision("told", frozenset(), {A: "deleted"})]), READER)
+    assert not live.confirm({A})
+    assert live.keys == {B}
+
+
+def test_trouble_without_a_refusal_takes_nothing() -> None:
+    live = LiveAccess(Told([Grants("told", frozenset({A, B}))], [Decision("told", frozenset({A}), trouble="one of many")]), READER)
+    assert live.confirm({A})
+    assert live.keys == {A, B}
+
+
+def test_trouble_takes_what_is_no_reference_too() -> None:
+    refused = Decision("told", frozenset(), {"?": "unreachable"}, trouble="gone")
+    live = LiveAccess(Told([Grants("told", frozenset({"?", A}))], [refused]), READER)
+    assert not live.confirm({"?"})
+    assert live.keys == {A}
+
+
+def test_a_source_without_a_name_is_called_by_its_kind() -> None:
+    class Nameless:
+        def granted(self, reader: Reader) -> Grants:
+            raise OSError("down")
+
+    assert ask_granted(Nameless(), READER, report=False).source == "Nameless"  # type: ignore[arg-type]
+
+
 def test_a_read_without_a_source_uses_the_keys_it_was_given_and_has_no_record() -> None:
     live = LiveAccess(None, READER, [A])
     assert (live.keys, live.confirm(None), live.record()) == ({A}, True, None)
@@ -280,6 +372,26 @@ def test_what_one_reader_was_granted_is_not_remembered_for_another() -> None:
         assert cached.granted(who).keys == keys == cached.check(who, [A]).allowed
 
 
+def test_a_cache_asks_for_the_rest_only_and_is_as_old_as_its_oldest_answer() -> None:
+    clock = Clock()
+    source = Told([], [Decision("told", frozenset({A}), token="first", resolved_at=EARLIER),
+                       *(Decision("told", frozenset({one}), resolved_at=LATER) for one in (B, C))])
+    cached = CachedSource(source, stale_at_most=30, clock=clock)
+    clock.now = 100.0
+    cached.check(READER, [A])
+    assert cached.check(READER, [A, B]).resolved_at == EARLIER
+    both = cached.check(READER, [A, B])
+    assert (both.allowed, both.resolved_at, both.token) == ({A, B}, EARLIER, "first")
+    assert cached.check(READER, [A, B, C]).allowed == {A, B, C}
+    assert source.asked == [{A}, {B}, {C}]
+
+
+def test_a_cache_of_one_answer_holds_one() -> None:
+    cached = CachedSource(Source({A}), stale_at_most=30, most=1, clock=Clock())
+    assert cached.check(READER, [A]).allowed == {A}
+    assert len(cached._kept) == 1
+
+
 def test_a_cache_holds_no_more_than_it_may() -> None:
     source = Source({A, B, C})
     cached = CachedSource(source, stale_at_most=30, most=2, clock=Clock())
@@ -320,9 +432,19 @@ def test_one_source_that_fails_leaves_the_others_alone(logged: list[Any]) -> Non
     assert len(logged) == 2
 
 
+def test_several_sources_are_as_old_as_the_oldest_of_them() -> None:
+    def source(name: str, at: datetime, stale: float) -> Told:
+        return Told([Grants(name, resolved_at=at, stale_at_most=stale, token="ü")],
+                    [Decision(name, resolved_at=at, stale_at_most=stale, token="ü")], name)
+
+    both = CombinedSource({"jira": source("j", LATER, 1), "conf": source("c", EARLIER, 5)})
+    for said in (both.granted(READER), both.check(READER, [A, OTHER])):
+        assert (said.resolved_at, said.stale_at_most, said.token, said.trouble) == (EARLIER, 5, '{"c": "ü", "j": "ü"}', None)
+
+
 def test_no_source_opens_nothing() -> None:
     none = CombinedSource({})
-    assert none.granted(READER).keys == set()
+    assert (none.name, none.granted(READER).keys) == ("no source", set())
     assert dict(none.check(READER, [A]).denied) == {A: "unknown-system"}
 
 

@@ -159,6 +159,8 @@ BROKEN = {
     "one deleted under the same stamp": ("access.toml", b"schema = 1\n[systems.c.spaces.s]\nrestrictions = [{id = 'r', readers = []}, "
                                          b"{id = 'r', readers = [], deleted = true}]", "stands there twice"),
     "an unknown group": ("access.toml", b"schema = 1\n[systems.c.spaces.s]\nreaders = ['group:x']", "no [groups] entry 'x'"),
+    "unknown groups": ("access.toml", b"schema = 1\n[systems.c.spaces.s]\nreaders = ['group:z', 'group:b', 'group:a', 'group:c']",
+                       "no [groups] entry 'a'"),
     "json cut off": ("access.json", b'{"schema": 1,\n"systems": {', "line 2"),
     "json that says a thing twice": ("access.json", b'{"schema": 1, "groups": {}, "groups": {}}', "'groups' stands twice"),
     "json without an end": ("access.json", b"[" * 100_000, "RecursionError"),

@@ -20,6 +20,9 @@ from graphrag_provenance.rules.chains import (
     Step,
     conditions,
     failures,
+    hop_holds,
+    hop_stands,
+    hop_visible,
     mixed,
     one_after_another,
     reason_of,
@@ -58,7 +61,7 @@ def test_a_sound_chain_has_no_failure() -> None:
     assert failing(chain()) == []
 
 
-@pytest.mark.parametrize(("second", "constraint"), [
+BROKEN = [
     (step(B, C, {"tenant": "U"}), "tenant"),
     (step(B, C, {"tenant": None}), "tenant"),
     (step(B, C, {"policies": []}), "access"),
@@ -87,9 +90,35 @@ def test_a_sound_chain_has_no_failure() -> None:
     (step(A, C), "join"),
     (step(B, C, relation=None), "relation"),
     (step(B, C, relation="owns"), "relation"),
-])
+]
+
+
+@pytest.mark.parametrize(("second", "constraint"), BROKEN)
 def test_one_broken_hop_breaks_the_chain(second: Step, constraint: str) -> None:
     assert constraint in failing(chain(second))
+
+
+@pytest.mark.parametrize(("second", "constraint"), [(step(B, C), ""), *BROKEN])
+def test_a_hop_alone_is_judged_as_it_is_within_a_chain(second: Step, constraint: str) -> None:
+    """Whoever gathers edges one by one shows what a trace would walk, and nothing else."""
+    asked, reader = conditions(QUESTION, NOW), ("T", ALLOWED, frozenset({"ref"}))
+    alone = {"access": hop_visible(second, *reader), "stands": hop_stands(second, asked, *reader),
+             "holds": hop_holds(second, QUESTION, 2, asked, *reader)}
+    hidden = constraint in ("tenant", "access", "evidence")
+    unmet = constraint in ("stale-revision", "disputed", "time-scope")
+    assert alone == {"access": not hidden, "stands": not hidden and not unmet, "holds": constraint in ("", "join")}
+
+
+def test_a_hop_at_its_place_has_the_relation_of_that_place() -> None:
+    def holds(relations: tuple[str, ...], sequence: tuple[str, ...], hop: int, *, directed: bool = True, forward: bool = True) -> bool:
+        question = replace(QUESTION, relations=relations, sequence=sequence, directed=directed)
+        one = replace(step(A, B), forward=forward)
+        return hop_holds(one, question, hop, conditions(question, NOW), "T", ALLOWED, frozenset())
+
+    assert holds(("calls",), (), 1)
+    assert not holds(("owns",), (), 1)
+    assert [holds((), ("owns", "calls"), hop) for hop in (1, 2)] == [False, True]
+    assert [holds((), (), 1, directed=directed, forward=False) for directed in (True, False)] == [False, True]
 
 
 def test_an_interval_holds_from_its_start_until_just_before_its_end() -> None:

@@ -12,9 +12,10 @@ import typer
 
 from graphrag_provenance.config import default_actor
 from graphrag_provenance.ingest.reports import read_reports
-from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Actor,
     Clearance,
     Format,
     FormatOption,
@@ -23,6 +24,7 @@ from graphrag_provenance.interfaces.cli.options import (
     ReaderFile,
     RoleOption,
     Tenant,
+    TraceId,
     Workspace,
 )
 from graphrag_provenance.interfaces.cli.render import address_of, fields, print_json, print_lines, show_rows, table
@@ -41,9 +43,8 @@ def record(
         typer.Argument(help="Answers, one JSON object a line: answer_id, trace_id, claims. - for stdin.", metavar="FILE",
                        allow_dash=True),
     ],
-    actor: Annotated[
-        str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
-    ] = None,
+    actor: Actor = None,
+    trace_id: TraceId = None,
     tenant: Tenant = None,
     clearance: Clearance = None,
     principal: Principal = None,
@@ -61,7 +62,8 @@ def record(
     settings = settings_for(home, workspace, actor=actor, access_file=access_file)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     reports = read_reports(file, AnswerReport)
-    options = RecordingOptions(default_actor(settings), str(file), lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds)
+    options = RecordingOptions(
+        default_actor(settings), str(file), trace_id_for(trace_id), settings.lease_seconds, settings.wait_seconds)
     with open_database(settings, migrate=False) as database:
         done = answers.record_answers(database, who, reports, options, access=access_for(settings, database), notify=say)
     if format is Format.JSON:

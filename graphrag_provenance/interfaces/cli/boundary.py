@@ -34,6 +34,7 @@ class BoundedGroup(TyperGroup):
     """A command group whose `main` always ends in SystemExit with one of the documented codes."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        """Run a command and end the process with its exit code."""
         given = list(sys.argv[1:] if args is None else args)
         given, debug = _without_debug(given)
         end = _End(as_json=_wants_json(given), json_logs=_wants_json_logs(given), debug=debug)
@@ -54,6 +55,7 @@ class BoundedGroup(TyperGroup):
         sys.exit(code)
 
     def invoke(self, ctx: Any) -> Any:
+        """Run a command; a closed pipe passes by the handler in Typer."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:

@@ -17,15 +17,22 @@ from graphrag_provenance.ingest.deletion import DeletionOptions, Receipt, delete
 from graphrag_provenance.ingest.purging import PurgeOptions, PurgeSummary, purge_texts, window
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
 from graphrag_provenance.interfaces.cli.context import open_database, say, settings_for, trace_id_for
-from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Workspace
+from graphrag_provenance.interfaces.cli.options import (
+    Actor,
+    AsLoaded,
+    DryRun,
+    Format,
+    FormatOption,
+    Home,
+    Reason,
+    TraceId,
+    Workspace,
+)
 from graphrag_provenance.interfaces.cli.render import address_of, plain, print_json, print_lines, table
 from graphrag_provenance.model.instants import parse_instant
 from graphrag_provenance.rules.receipts import Fate
 
 _Tenant = Annotated[str | None, typer.Option("--tenant", help="Tenant of the document. Default: the setting.", metavar="NAME")]
-_Actor = Annotated[str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")]
-_TraceId = Annotated[
-    str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")]
 _HEADINGS = {
     Fate.PUBLISHED: "Published, what it was withheld for is gone", Fate.RELAXED: "Relaxed, more readers see it",
     Fate.TIGHTENED: "Tightened, fewer readers see it", Fate.WITHHELD: "Withheld", Fate.RETRACTED: "Retracted, no evidence is left",
@@ -38,13 +45,11 @@ def delete(
     revision: Annotated[
         str | None, typer.Option("--in", help="The revision in which it is gone. Default: the head.", metavar="DOC@VER")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the receipt, and change nothing.")] = False,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why, for the run record.", metavar="TEXT")] = None,
-    require_registered_sources: Annotated[
-        bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
-    ] = False,
-    actor: _Actor = None,
-    trace_id: _TraceId = None,
+    dry_run: DryRun = False,
+    reason: Reason = None,
+    require_registered_sources: AsLoaded = False,
+    actor: Actor = None,
+    trace_id: TraceId = None,
     tenant: _Tenant = None,
     home: Home = None,
     workspace: Workspace = None,
@@ -82,9 +87,9 @@ def purge(
     before: Annotated[
         str | None, typer.Option("--before", help="Or: purge what was replaced before this instant, ISO 8601.", metavar="INSTANT")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be purged, and change nothing.")] = False,
-    actor: _Actor = None,
-    trace_id: _TraceId = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    trace_id: TraceId = None,
     tenant: _Tenant = None,
     home: Home = None,
     workspace: Workspace = None,

@@ -15,15 +15,20 @@ from graphrag_provenance.ingest.merging import MergeOptions, MergeSummary, merge
 from graphrag_provenance.interfaces.cli.context import access_for, address, open_database, reader_for, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Actor,
+    AsLoaded,
     Clearance,
+    DryRun,
     Format,
     FormatOption,
     Home,
     Limit,
     Principal,
     ReaderFile,
+    Reason,
     RoleOption,
     Tenant,
+    TraceId,
     Workspace,
 )
 from graphrag_provenance.interfaces.cli.render import (
@@ -132,15 +137,11 @@ def merge(
     source: Annotated[str, typer.Argument(help="The entity that is merged, Type:id.", metavar="FROM")],
     target: Annotated[str, typer.Argument(help="The entity that stands for both from then on, Type:id.", metavar="INTO")],
     tenant: Annotated[str | None, typer.Option("--tenant", help="Tenant of both. Default: the setting.", metavar="NAME")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the same receipt, and change nothing.")] = False,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why; kept in the run record.", metavar="TEXT")] = None,
-    actor: Annotated[str | None, typer.Option("--actor", help="On whose behalf. Default: the user.", metavar="NAME")] = None,
-    require_registered_sources: Annotated[
-        bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
-    ] = False,
-    trace_id: Annotated[
-        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
-    ] = None,
+    dry_run: DryRun = False,
+    reason: Reason = None,
+    actor: Actor = None,
+    require_registered_sources: AsLoaded = False,
+    trace_id: TraceId = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,

@@ -54,7 +54,7 @@ def gate(
                      metavar="FILE"),
     ] = None,
     audience: Annotated[
-        AudienceName, typer.Option("--audience", help="Whose view. auditor needs --role auditor.")
+        AudienceName, typer.Option("--audience", help="Whose view. auditor needs --role auditor. Default: reader.")
     ] = AudienceName.READER,
     relations: RelationsFile = None,
     tenant: Tenant = None,

@@ -22,7 +22,24 @@ from graphrag_provenance.ingest.staging import stage as hold_back
 from graphrag_provenance.interfaces.cli.boundary import Interrupted
 from graphrag_provenance.interfaces.cli.context import open_database, policies_for, read_text, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.folders import new_folder
-from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, OptionValues, Workspace
+from graphrag_provenance.interfaces.cli.options import (
+    Actor,
+    BatchSize,
+    DeclaredRelations,
+    DryRun,
+    Format,
+    FormatOption,
+    Home,
+    OptionValues,
+    PoliciesFile,
+    Registered,
+    Rejects,
+    Resume,
+    Stage,
+    TraceId,
+    Workers,
+    Workspace,
+)
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines
 from graphrag_provenance.rules.relations import parse_relations
@@ -47,14 +64,8 @@ def ingest(
     pipeline_version: Annotated[
         str | None, typer.Option("--pipeline-version", help="Version of that pipeline. Default: 1.", metavar="VERSION")
     ] = None,
-    policies: Annotated[
-        Path | None,
-        typer.Option("--policies", help="Policy file for a store that has no order yet. Default: the setting.", metavar="FILE"),
-    ] = None,
-    relations: Annotated[
-        Path | None,
-        typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE"),
-    ] = None,
+    policies: PoliciesFile = None,
+    relations: DeclaredRelations = None,
     bulk: Annotated[
         bool, typer.Option("--bulk", help="First load of the empty local store by import files: faster, and nothing is there if it fails.")
     ] = False,
@@ -62,32 +73,19 @@ def ingest(
         Path | None,
         typer.Option("--bulk-files", help="As --bulk, but only write the import files, into a new folder.", metavar="DIR"),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
-    stage: Annotated[
-        bool, typer.Option("--stage", help="Hold it back: nothing is live before gprov run publish RUN; check it with --candidate.")
-    ] = False,
-    resume: Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)] = 2,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Records a transaction. Default: the setting.", min=1, max=100_000)
-    ] = None,
-    rejects: Annotated[
-        Path | None,
-        typer.Option("--rejects", help="File for refused records. Default: <run>.rejected.jsonl here.", metavar="FILE"),
-    ] = None,
-    require_registered_sources: Annotated[
-        bool, typer.Option("--require-registered-sources", help="Refuse evidence whose chunk no record declares.")
-    ] = False,
+    dry_run: DryRun = False,
+    stage: Stage = False,
+    resume: Resume = None,
+    workers: Workers = 2,
+    batch_size: BatchSize = None,
+    rejects: Rejects = None,
+    require_registered_sources: Registered = False,
     verify_quotes: Annotated[
         QuoteMode,
         typer.Option("--verify-quotes", help="Hold quotes against their passages: warn counts, strict refuses what is not proved."),
     ] = QuoteMode.OFF,
-    trace_id: Annotated[
-        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
-    ] = None,
-    actor: Annotated[
-        str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
-    ] = None,
+    trace_id: TraceId = None,
+    actor: Actor = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,

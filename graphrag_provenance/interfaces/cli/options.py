@@ -102,4 +102,34 @@ Candidate = Annotated[
     bool, typer.Option("--candidate", help="Ask the store as it will be once the staged run is published.")
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the data.")]
+Actor = Annotated[str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")]
+TraceId = Annotated[
+    str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and change nothing.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="Why, for the run record.", metavar="TEXT")]
+Stage = Annotated[
+    bool, typer.Option("--stage", help="Hold it back: nothing is live before gprov run publish RUN; check it with --candidate.")
+]
+Resume = Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)]
+Workers = Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)]
+BatchSize = Annotated[
+    int | None, typer.Option("--batch-size", help="Records or edges a transaction. Default: the setting.", min=1, max=100_000)
+]
+PoliciesFile = Annotated[
+    Path | None,
+    typer.Option("--policies", help="Policy file for a store that has no order yet. Default: the setting.", metavar="FILE"),
+]
+DeclaredRelations = Annotated[
+    Path | None, typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE")
+]
+Registered = Annotated[
+    bool, typer.Option("--require-registered-sources", help="Refuse evidence whose chunk no record declares.")
+]
+AsLoaded = Annotated[
+    bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
+]
+Rejects = Annotated[
+    Path | None, typer.Option("--rejects", help="File for what is refused. Default: <run>.rejected.jsonl here.", metavar="FILE")
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1_000, help="Most rows to print.")]

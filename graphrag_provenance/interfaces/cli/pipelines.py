@@ -32,7 +32,24 @@ from graphrag_provenance.interfaces.cli.context import (
     trace_id_for,
 )
 from graphrag_provenance.interfaces.cli.loading import lines, resumable
-from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, OptionValues, Workspace
+from graphrag_provenance.interfaces.cli.options import (
+    Actor,
+    BatchSize,
+    DeclaredRelations,
+    DryRun,
+    Format,
+    FormatOption,
+    Home,
+    OptionValues,
+    PoliciesFile,
+    Registered,
+    Rejects,
+    Resume,
+    Stage,
+    TraceId,
+    Workers,
+    Workspace,
+)
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import print_json, print_lines, show_rows, table
 from graphrag_provenance.store.database import Connection
@@ -99,28 +116,15 @@ def run(
         str | None,
         typer.Option("--tenant", help="Tenant of records that name none. Default: the pipeline's, then the setting.", metavar="NAME"),
     ] = None,
-    policies: Annotated[
-        Path | None,
-        typer.Option("--policies", help="Policy file for a store that has no order yet. Default: the setting.", metavar="FILE"),
-    ] = None,
-    relations: Annotated[
-        Path | None,
-        typer.Option("--relations", help="File with declared relations. Default: none declared.", metavar="FILE"),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
-    stage: Annotated[bool, typer.Option("--stage", help="Hold it back until gprov run publish RUN.")] = False,
-    resume: Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)] = 2,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Records a transaction. Default: the setting.", min=1, max=100_000)
-    ] = None,
-    rejects: Annotated[
-        Path | None,
-        typer.Option("--rejects", help="File for refused rows. Default: <run>.rejected.jsonl here.", metavar="FILE"),
-    ] = None,
-    require_registered_sources: Annotated[
-        bool, typer.Option("--require-registered-sources", help="Refuse evidence whose chunk no record declares.")
-    ] = False,
+    policies: PoliciesFile = None,
+    relations: DeclaredRelations = None,
+    dry_run: DryRun = False,
+    stage: Stage = False,
+    resume: Resume = None,
+    workers: Workers = 2,
+    batch_size: BatchSize = None,
+    rejects: Rejects = None,
+    require_registered_sources: Registered = False,
     verify_quotes: Annotated[
         QuoteMode,
         typer.Option("--verify-quotes", help="Hold quotes against their passages: warn counts, strict refuses what is not proved."),
@@ -128,12 +132,8 @@ def run(
     allow_network: Annotated[
         bool, typer.Option("--allow-network", help="Let an input be an address (https://, s3://). DuckDB may fetch its extension.")
     ] = False,
-    trace_id: Annotated[
-        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
-    ] = None,
-    actor: Annotated[
-        str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
-    ] = None,
+    trace_id: TraceId = None,
+    actor: Actor = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,

@@ -35,7 +35,11 @@ from graphrag_provenance.interfaces.cli.context import (
 )
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Actor,
+    AsLoaded,
+    BatchSize,
     Clearance,
+    DryRun,
     Format,
     FormatOption,
     Home,
@@ -43,6 +47,7 @@ from graphrag_provenance.interfaces.cli.options import (
     ReaderFile,
     RoleOption,
     Tenant,
+    TraceId,
     Workspace,
 )
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines, table
@@ -93,19 +98,11 @@ def check(file: _File = None, home: Home = None, workspace: Workspace = None, fo
 @app.command()
 def apply(
     file: _File = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say which edges would open, close or change; write nothing.")] = False,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Edges a transaction. Default: the setting.", min=1, max=100_000)
-    ] = None,
-    require_registered_sources: Annotated[
-        bool, typer.Option("--require-registered-sources", help="As it was loaded: an edge's own policy stands in for nothing.")
-    ] = False,
-    trace_id: Annotated[
-        str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
-    ] = None,
-    actor: Annotated[
-        str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
-    ] = None,
+    dry_run: DryRun = False,
+    batch_size: BatchSize = None,
+    require_registered_sources: AsLoaded = False,
+    trace_id: TraceId = None,
+    actor: Actor = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,

@@ -12,9 +12,10 @@ import typer
 
 from graphrag_provenance.config import default_actor
 from graphrag_provenance.ingest.reports import read_reports
-from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for
+from graphrag_provenance.interfaces.cli.context import access_for, open_database, reader_for, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.options import (
     AccessFile,
+    Actor,
     Clearance,
     Format,
     FormatOption,
@@ -23,6 +24,7 @@ from graphrag_provenance.interfaces.cli.options import (
     ReaderFile,
     RoleOption,
     Tenant,
+    TraceId,
     Workspace,
 )
 from graphrag_provenance.interfaces.cli.render import fields, print_json, print_lines, table
@@ -40,9 +42,8 @@ def record(
         typer.Argument(help="Retrievals, one JSON object a line: trace_id, k, filter, passages. - for stdin.", metavar="FILE",
                        allow_dash=True),
     ],
-    actor: Annotated[
-        str | None, typer.Option("--actor", help="Who writes. Default: the operating system's user.", metavar="NAME")
-    ] = None,
+    actor: Actor = None,
+    trace_id: TraceId = None,
     tenant: Tenant = None,
     clearance: Clearance = None,
     principal: Principal = None,
@@ -59,7 +60,8 @@ def record(
     settings = settings_for(home, workspace, actor=actor)
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     reports = read_reports(file, RetrievalReport)
-    options = RecordingOptions(default_actor(settings), str(file), lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds)
+    options = RecordingOptions(
+        default_actor(settings), str(file), trace_id_for(trace_id), settings.lease_seconds, settings.wait_seconds)
     with open_database(settings, migrate=False) as database:
         done = retrievals.record_retrievals(database, who, reports, options, notify=say)
     if format is Format.JSON:

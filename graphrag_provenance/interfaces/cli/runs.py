@@ -18,15 +18,10 @@ from graphrag_provenance.ingest.staging import discard as drop
 from graphrag_provenance.ingest.staging import publish as make_live
 from graphrag_provenance.interfaces.cli.context import open_database, say, settings_for, trace_id_for
 from graphrag_provenance.interfaces.cli.loading import report
-from graphrag_provenance.interfaces.cli.options import Format, FormatOption, Home, Limit, Workspace
+from graphrag_provenance.interfaces.cli.options import Actor, DryRun, Format, FormatOption, Home, Limit, TraceId, Workspace
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, show_rows, show_thing
 from graphrag_provenance.store import lookups
-
-Actor = Annotated[str | None, typer.Option("--actor", help="On whose behalf. Default: the user.", metavar="NAME")]
-TraceId = Annotated[
-    str | None, typer.Option("--trace-id", help="Trace id for the run record, or a traceparent. Default: TRACEPARENT.", metavar="ID")
-]
 
 app = typer.Typer(no_args_is_help=True, help="Runs: every write has one.")
 
@@ -62,16 +57,17 @@ def show(
 @app.command()
 def rollback(
     to: Annotated[int, typer.Option("--to", help="Number of the run whose state is restored.", metavar="RUN", min=1)],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")] = False,
-    actor: Annotated[str | None, typer.Option("--actor", help="On whose behalf. Default: the user.", metavar="NAME")] = None,
-    trace_id: Annotated[str | None, typer.Option("--trace-id", help="W3C trace id. Default: a new one.", metavar="HEX")] = None,
+    dry_run: DryRun = False,
+    actor: Actor = None,
+    trace_id: TraceId = None,
     home: Home = None,
     workspace: Workspace = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Restore the state after a run, as a new run: history stays. The graph hash proves it. What opens is told first."""
-    settings = settings_for(home, workspace)
-    options = RollbackOptions(to, actor=actor or default_actor(settings), trace_id=trace_id, dry_run=dry_run)
+    settings = settings_for(home, workspace, actor=actor)
+    options = RollbackOptions(to, default_actor(settings), trace_id_for(trace_id), dry_run, lease_seconds=settings.lease_seconds,
+                              wait_seconds=settings.wait_seconds)
     with open_database(settings) as database:
         body = undo(database, options, notify=say).as_json()
     if format is not Format.TABLE:
