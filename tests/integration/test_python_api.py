@@ -314,7 +314,7 @@ def test_a_cancelled_call_leaves_no_session_behind(store: Store, monkeypatch: py
         before = time.monotonic()
         await opened.close()  # waits for the call that runs
         assert time.monotonic() - before > 0.1
-        pool = inner._database._driver._pool
+        pool = inner._database._link._driver._pool
         in_use.extend(pool.in_use_connection_count(place) for place in list(pool.connections))
 
     monkeypatch.setattr(Database, "read", slow)

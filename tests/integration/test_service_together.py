@@ -68,7 +68,7 @@ def test_while_the_store_is_down_it_is_said_so_and_nothing_is_lost(own: LocalSer
         app, keys, _ = service_of(there, tmp_path)
         headers = {"Authorization": f"Bearer {keys['ann']}"}
         answer = {"answers": [{"answer_id": "N", "trace_id": "a" * 32, "claims": [{"path": ["ab", "bc-ACME"]}]}]}
-        with listening(app) as url, httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+        with listening(app) as url, httpx.Client(base_url=url, headers=headers, timeout=300) as client:
             before = client.post("/v1/trace", json=CLAIM).json()
             assert before["state"] == "supported"
             assert client.get("/health/ready").status_code == 200

@@ -472,6 +472,7 @@ def test_the_pages_of_runs(web: Web) -> None:
     record = web.store.cypher("MATCH (r:Run {seq: 2}) RETURN r.run_id AS id, r.trace_id AS trace")[0]
     assert record["id"] in page.text
     assert record["trace"] in page.text
+    assert ".jsonl" not in page.text + web.page("aud", "/runs/1").text  # files may be another tenant's
     history = web.page("aud", f"/edge/history?{urlencode({'id': ROUTER_EDGE})}").text
     assert "tester" in history
     assert "tester" not in web.page("ann", f"/edge/history?{urlencode({'id': ROUTER_EDGE})}").text
