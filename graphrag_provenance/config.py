@@ -128,10 +128,10 @@ class Settings(BaseSettings):
     """Certificate chain (PEM), for a service that speaks TLS itself."""
     serve_tls_key: Path | None = None
     """Private key of that certificate (PEM)."""
-    serve_threads: int = Field(16, ge=1, le=256)
+    serve_at_once: int = Field(16, ge=1, le=256)
     """Requests that are worked on at once."""
     serve_waiting: int = Field(64, ge=0, le=10_000)
-    """Requests that may wait for a thread; more are answered 503."""
+    """Requests that may wait for their turn; more are answered 503."""
     serve_timeout_seconds: float = Field(30.0, gt=0, allow_inf_nan=False)
     """How long one request may take before it is answered 504."""
     serve_rate_per_minute: int = Field(600, ge=1, le=1_000_000)

@@ -20,6 +20,7 @@ import hypothesis
 import neo4j
 import pytest
 import structlog
+from corpus.records import Store
 from pydantic import SecretStr
 
 from graphrag_provenance.config import load_settings
@@ -171,6 +172,15 @@ def fresh_database(server: Server, database: Database, cypher: Cypher) -> Databa
         pytest.skip(f"{server.connection.uri} was not empty; set {MAY_WIPE}=1 if everything in it may be deleted")
     _wipe(cypher)
     return database
+
+
+@pytest.fixture(scope="module")
+def emptied(server: Server, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The store without any data, for a module that fills it once."""
+    if not server.disposable:
+        pytest.skip(f"{server.connection.uri} was not empty; set {MAY_WIPE}=1 if everything in it may be deleted")
+    _wipe(cypher)
+    return Store(database, cypher, tmp_path_factory.mktemp("records"))
 
 
 @pytest.fixture

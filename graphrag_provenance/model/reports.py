@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from graphrag_provenance.model.records import Attributes, Identifier, Number, Record, RevisionId, Text, Unicode
 
@@ -88,9 +89,16 @@ class AnswerReport(Record):
         return [one.claim_id or str(number) for number, one in enumerate(self.claims, 1)]
 
 
+_ONE_NAME: JsonDict = {"oneOf": [
+    {"required": ["id"], "properties": {"id": {"type": "string"}, "doc": {"type": "null"}, "chunk": {"type": "null"}}},
+    {"required": ["doc", "chunk"], "properties": {"id": {"type": "null"}, "doc": {"type": "string"}, "chunk": {"type": "string"}}},
+]}
+
+
 class PointReport(Record):
     """One passage that a retriever returned."""
 
+    model_config = ConfigDict(json_schema_extra=_ONE_NAME)
     id: Identifier | None = None
     """`doc@ver#chunk`, or the point id (UUID) of the passage in a vector store."""
     doc: RevisionId | None = None

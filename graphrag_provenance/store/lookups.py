@@ -149,11 +149,12 @@ def run_list(database: Database, reader: Reader | None = None, *, limit: int = 5
     """Run records, newest first, those before run `before`.
 
     A reader needs the role operator or auditor. Without a reader it is the operator's own call, on the store's credentials;
-    an interface that serves others passes the reader.
+    an interface that serves others passes the reader. A run may have written for several tenants: to a reader of a store that holds,
+    or held, another tenant too, it is not told what was read and how much (names of files, counts).
     """
     _require_operations(reader)
     rows = database.read("read.runs", before=_LAST if before is None else before, limit=most_rows(limit))
-    return [with_outcome(database, run_json(row["run"])) for row in rows]
+    return _of_one_tenant(database, reader, [with_outcome(database, run_json(row["run"])) for row in rows])
 
 
 def run_show(database: Database, seq: int, reader: Reader | None = None) -> Json:
@@ -163,7 +164,17 @@ def run_show(database: Database, seq: int, reader: Reader | None = None) -> Json
     rows = database.read("run.by_seq", seq=seq)
     if not rows:
         raise NotFoundError(f"There is no run {seq}.", hint="See: gprov run list.")
-    return {"schema": 1, **with_outcome(database, run_json(rows[0]["run"]))}
+    (run,) = _of_one_tenant(database, reader, [with_outcome(database, run_json(rows[0]["run"]))])
+    return {"schema": 1, **run}
+
+
+_OF_EVERY_TENANT = frozenset({"inputs", "counts"})
+
+
+def _of_one_tenant(database: Database, reader: Reader | None, runs: list[Json]) -> list[Json]:
+    if reader is None or not database.read("read.other_tenants", tenant=reader.tenant)[0]["others"]:
+        return runs
+    return [{name: value for name, value in run.items() if name not in _OF_EVERY_TENANT} for run in runs]
 
 
 def _require_operations(reader: Reader | None) -> None:

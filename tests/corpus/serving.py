@@ -26,7 +26,8 @@ from graphrag_provenance.interfaces.http.identity import identity_for
 from graphrag_provenance.interfaces.http.keys import new_key
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.model.readers import Reader, Role
-from graphrag_provenance.store.database import Connection, Database
+from graphrag_provenance.store.database import Connection
+from graphrag_provenance.store.loop import LoopDatabase
 
 READERS = {
     "ann": Reader("ann", "ACME", frozenset({"internal"})),
@@ -101,7 +102,7 @@ def settings_of(folder: Path, **more: Any) -> tuple[Settings, dict[str, str]]:
 def service_of(connection: Connection, folder: Path, **more: Any) -> tuple[FastAPI, dict[str, str], Settings]:
     """A service of the store at `connection`, the keys of its readers, and its settings."""
     settings, keys = settings_of(folder, **more)
-    database = Database(connection, read_timeout=120, retry_seconds=0.5)
+    database = LoopDatabase(connection, read_timeout=120, retry_seconds=0.5)
     return create_app(Service(database, settings), identity_for(settings)), keys, settings
 
 
@@ -123,6 +124,13 @@ def serving(connection: Connection, folder: Path, **more: Any) -> Iterator[Serve
     app, keys, settings = service_of(connection, folder, **more)
     with TestClient(app, base_url="http://testserver", raise_server_exceptions=True) as client:
         yield Served(app, client, keys, settings)
+
+
+def browser_of(client: TestClient, scheme: str = "http") -> TestClient:
+    """A browser of the application that `client` runs, on its event loop."""
+    made = TestClient(client.app, base_url=f"{scheme}://testserver", follow_redirects=False, headers={"Accept": "text/html"})
+    made.portal = client.portal
+    return made
 
 
 @contextmanager

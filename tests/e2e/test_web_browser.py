@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import Cypher
 from corpus.auditor_store import READERS, ROUTER_EDGE, load
 from corpus.records import Store
 from corpus.serving import key_file, listening
@@ -25,7 +24,7 @@ from graphrag_provenance.config import Settings
 from graphrag_provenance.interfaces.http.app import create_app
 from graphrag_provenance.interfaces.http.identity import identity_for
 from graphrag_provenance.interfaces.http.service import Service
-from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.loop import LoopDatabase
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
@@ -71,14 +70,11 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
-    load(Store(database, cypher, tmp_path_factory.mktemp("records")))
+def site(emptied: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    load(emptied)
     path, keys = key_file(tmp_path_factory.mktemp("keys"), READERS)
     settings = Settings(serve_api_keys=path, serve_burst=10_000, serve_rate_per_minute=100_000, serve_timeout_seconds=120)
-    app = create_app(Service(Database(server.connection, read_timeout=120), settings), identity_for(settings))
+    app = create_app(Service(LoopDatabase(emptied.database.connection, read_timeout=120), settings), identity_for(settings))
     root = ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []  # Chromium's sandbox is not for root
     with listening(app) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=root)

@@ -104,7 +104,7 @@ def test_the_imported_store_is_the_exported_one(
         uri, user, password = server.credentials()
         with Database(Connection(uri, user, SecretStr(password)), read_timeout=60) as imported:
             def other(text: str, /, **params: Any) -> list[Mapping[str, Any]]:
-                with imported._driver.session() as session:
+                with imported._link._driver.session() as session:
                     return [dict(record) for record in session.run(text, params)]  # type: ignore[arg-type]
 
             assert content(other) == before  # type: ignore[arg-type]

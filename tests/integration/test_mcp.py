@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from conftest import Cypher
 from corpus.records import Store
 from corpus.serving import READERS, listening, load, settings_of
 from mcp import Client, StdioServerParameters
@@ -20,13 +19,14 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from graphrag_provenance.interfaces.http.identity import identity_for
-from graphrag_provenance.interfaces.http.service import Service
+from graphrag_provenance.interfaces.http.service import Service, opened
 from graphrag_provenance.interfaces.mcp.server import create_server
 from graphrag_provenance.interfaces.mcp.serving import create_mcp_app
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.model.reports import AnswerReport
 from graphrag_provenance.store.answers import record_answers
-from graphrag_provenance.store.database import Connection, Database
+from graphrag_provenance.store.database import Connection
+from graphrag_provenance.store.loop import LoopDatabase
 
 CALLS: dict[str, dict[str, Any]] = {
     "find_entities": {"text": "ACME"}, "show_entity": {"address": "System:b"}, "trace_claim": {"from": "System:a", "to": "System:c"},
@@ -35,42 +35,40 @@ CALLS: dict[str, dict[str, Any]] = {
     "compare_revisions": {"id": "d", "before": "1", "after": "2"},
     "check_gate": {"entries": [{"sentence": "A calls B.", "edges": ["ab"]}]}, "show_answer": {"id": "N"},
 }
+Make = Callable[[], Service]
+"""A service belongs to one event loop: each test makes its own."""
 HIDDEN = ("internal", "secret", "pubilc", "odd-ACME", "cd-ACME", "OTHER", "withheld")
 
 
 @pytest.fixture(scope="module")
-def connection(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Connection:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
-    load(Store(database, cypher, tmp_path_factory.mktemp("mcp")))
+def connection(emptied: Store) -> Connection:
+    load(emptied)
     report = {"answer_id": "N", "trace_id": "a" * 32, "claims": [{"text": "So.", "path": ["ab", "bc-ACME"]}]}
-    record_answers(database, READERS["ann"], [AnswerReport.model_validate(report)])
-    found: Connection = server.connection
-    return found
+    record_answers(emptied.database, READERS["ann"], [AnswerReport.model_validate(report)])
+    return emptied.database.connection
 
 
 @pytest.fixture(scope="module")
-def service(connection: Connection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(connection: Connection, tmp_path_factory: pytest.TempPathFactory) -> Make:
     settings, _ = settings_of(tmp_path_factory.mktemp("keys"))
-    with Database(connection, read_timeout=120, retry_seconds=2) as database:
-        yield Service(database, settings)
+    return lambda: Service(LoopDatabase(connection, read_timeout=120, retry_seconds=2), settings)
 
 
 def told(result: Any) -> str:
     return "".join(part.text for part in result.content)
 
 
-def calls(service: Service, who: Reader | None, asked: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, Any]]:
+def calls(service: Make, who: Reader | None, asked: Iterable[tuple[str, dict[str, Any]]]) -> list[tuple[str, Any]]:
     """The results of some calls, each with its tool."""
     async def run() -> list[tuple[str, Any]]:
-        async with Client(create_server(service, lambda _: who)) as client:
+        made = service()
+        async with opened(made), Client(create_server(made, lambda _: who)) as client:
             return [(name, await client.call_tool(name, arguments)) for name, arguments in asked]
 
     return asyncio.run(run())
 
 
-def call(service: Service, who: Reader | None, name: str, arguments: dict[str, Any]) -> Any:
+def call(service: Make, who: Reader | None, name: str, arguments: dict[str, Any]) -> Any:
     return calls(service, who, [(name, arguments)])[0][1]
 
 
@@ -98,15 +96,16 @@ def checked(found: dict[str, Any]) -> None:
     assert [one["state"] for one in found["trace_claims"].structured_content["answers"]] == ["supported", "unresolved"]
 
 
-def test_every_tool_is_listed_and_answers_with_citations_and_no_policy_names(service: Service) -> None:
+def test_every_tool_is_listed_and_answers_with_citations_and_no_policy_names(service: Make) -> None:
     async def run() -> None:
-        async with Client(create_server(service, lambda _: READERS["ann"])) as client:
+        made = service()
+        async with opened(made), Client(create_server(made, lambda _: READERS["ann"])) as client:
             checked(await every_tool(client))
 
     asyncio.run(run())
 
 
-def test_an_auditor_too_is_answered_like_a_plain_reader(service: Service) -> None:
+def test_an_auditor_too_is_answered_like_a_plain_reader(service: Make) -> None:
     for name, result in calls(service, READERS["aud"], CALLS.items()):
         assert not any(word in told(result) for word in ("internal", "pubilc", '"policies"', '"acl"', '"reasons": ["unk', "odd-ACME")), name
     assert call(service, READERS["aud"], "show_edge", {"id": "odd-ACME"}).is_error
@@ -121,7 +120,7 @@ SMUGGLED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("more", SMUGGLED, ids=[next(iter(one)) for one in SMUGGLED])
-def test_what_is_smuggled_into_a_call_gets_nothing(service: Service, more: dict[str, Any]) -> None:
+def test_what_is_smuggled_into_a_call_gets_nothing(service: Make, more: dict[str, Any]) -> None:
     for name, result in calls(service, READERS["bob"], [(name, arguments | more) for name, arguments in CALLS.items()]):
         assert result.is_error, name
         assert told(result).startswith("input:")
@@ -131,7 +130,7 @@ def test_what_is_smuggled_into_a_call_gets_nothing(service: Service, more: dict[
 @pytest.mark.parametrize("text", [
     "' OR 1=1 RETURN n //", "*", "*:*", "secret OR tenant:OTHER", "\\", "a~", "x\u0000y", "System:d\"})", "${tenant}", "/.*/",
 ])
-def test_cypher_and_query_languages_in_arguments_are_only_words(service: Service, text: str) -> None:
+def test_cypher_and_query_languages_in_arguments_are_only_words(service: Make, text: str) -> None:
     asked: list[tuple[str, dict[str, Any]]] = [
         ("find_entities", {"text": text}), ("show_edge", {"id": text}), ("show_document", {"id": text}), ("show_answer", {"id": text}),
         ("show_entity", {"address": f"System:{text}"}), ("trace_claim", {"from": f"System:{text}", "to": "System:d"})]
@@ -140,7 +139,7 @@ def test_cypher_and_query_languages_in_arguments_are_only_words(service: Service
         assert not any(word in answer for word in (*HIDDEN, "Neo4j", "SyntaxError", "Traceback")), (name, answer)
 
 
-def test_errors_help(service: Service) -> None:
+def test_errors_help(service: Make) -> None:
     assert told(call(service, READERS["ann"], "trace_claim", {"from": "nothing", "to": "System:b"})).startswith("input: from: ")
     assert "trace_claim takes: " in told(call(service, READERS["ann"], "trace_claim", {}))
     assert told(call(service, READERS["ann"], "show_edge", {"id": "no"})) == "not-found: There is no edge no."
@@ -150,7 +149,7 @@ def test_errors_help(service: Service) -> None:
     assert not any(word in unknown for word in ("pubilc", "internal", "secret"))
 
 
-def test_nobody_gets_nothing(service: Service) -> None:
+def test_nobody_gets_nothing(service: Make) -> None:
     for name, result in calls(service, None, CALLS.items()):
         assert told(result).startswith("unauthenticated:"), name
 
@@ -173,7 +172,7 @@ def test_over_stdio_the_reader_is_the_one_of_the_options(connection: Connection,
 @pytest.fixture(scope="module")
 def over_http(connection: Connection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
     settings, keys = settings_of(tmp_path_factory.mktemp("keys"))
-    service = Service(Database(connection, read_timeout=120, retry_seconds=2), settings)
+    service = Service(LoopDatabase(connection, read_timeout=120, retry_seconds=2), settings)
     with listening(create_mcp_app(service, identity_for(settings))) as url:
         yield url, keys
 
@@ -216,7 +215,7 @@ def test_over_http_nothing_is_said_without_a_token(over_http: tuple[str, dict[st
 
 def test_behind_a_proxy_the_outer_host_is_served(connection: Connection, tmp_path: Path) -> None:
     settings, keys = settings_of(tmp_path, serve_proxies=("127.0.0.1",))
-    with listening(create_mcp_app(Service(Database(connection), settings), identity_for(settings))) as url:
+    with listening(create_mcp_app(Service(LoopDatabase(connection), settings), identity_for(settings))) as url:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         headers = {"Authorization": f"Bearer {keys['ann']}", "Host": "outer.example.org", "Accept": "application/json, text/event-stream"}
         assert httpx2.post(f"{url}/mcp", json=asked, headers=headers, timeout=60).status_code not in (401, 403, 421)

@@ -7,13 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import Cypher
 from corpus.records import Store
 from corpus.serving import READERS, Served, load, serving
 from pydantic import TypeAdapter
 
 from graphrag_provenance.errors import AccessDeniedError, NotFoundError, ProvenanceError
-from graphrag_provenance.interfaces.http.shapes.answers import GateAnswer, ImpactAnswer, RecordedAnswer, Recording
+from graphrag_provenance.interfaces.http.shapes.answers import (
+    ExplainedRetrievals,
+    GateAnswer,
+    ImpactAnswer,
+    RecordedAnswer,
+    Recording,
+    RetrievalRecording,
+)
 from graphrag_provenance.interfaces.http.shapes.claims import TraceAnswer
 from graphrag_provenance.interfaces.http.shapes.documents import DocumentAnswer, DocumentDiff
 from graphrag_provenance.interfaces.http.shapes.graph import (
@@ -24,6 +30,7 @@ from graphrag_provenance.interfaces.http.shapes.graph import (
     EntityAnswer,
     Explanation,
     RunAnswer,
+    RunDiff,
     Runs,
 )
 from graphrag_provenance.rules.chains import Question
@@ -31,23 +38,20 @@ from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.store import lookups
 from graphrag_provenance.store.answers import answer_impact, show_answer
 from graphrag_provenance.store.as_of import edge_as_of
-from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff, doc_show
 from graphrag_provenance.store.explaining import explain_policy
 from graphrag_provenance.store.gate import gate
+from graphrag_provenance.store.retrievals import explain_retrieval
+from graphrag_provenance.store.run_diff import run_diff
 from graphrag_provenance.store.traces import trace
 
 CLAIM = {"from": "System:a", "to": "System:c"}
 
 
 @pytest.fixture(scope="module")
-def store(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
-    made = Store(database, cypher, tmp_path_factory.mktemp("served"))
-    load(made)
-    return made
+def store(emptied: Store) -> Store:
+    load(emptied)
+    return emptied
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +163,8 @@ def _record(name: str, *edges: str) -> dict[str, Any]:
     return {"answer_id": name, "trace_id": "a" * 32, "claims": [{"text": f"{name} said", "path": list(edges)}]}
 
 
+RETRIEVAL = {"retrievals": [{"trace_id": "d" * 32, "retriever": "R", "k": 4, "filter": {"kind": "rule"}, "passages": [
+    {"id": "d@1#c", "score": 0.5}, {"doc": "p@1", "chunk": "c"}, {"id": "s@1#c"}, {"id": "x@1#c"}]}]}
 EDGE, DIFF = {"id": "bc-ACME"}, {"id": "d", "before": "1", "after": "2"}
 LEDGER = {"entries": [{"sentence": "A calls B.", "edges": ["ab", "bc-ACME", "absent"]}]}
 READS: list[tuple[str, dict[str, Any], Any, Any]] = [
@@ -179,6 +185,9 @@ READS: list[tuple[str, dict[str, Any], Any, Any]] = [
     ("/v1/answers/impact", {}, ImpactAnswer, lambda d, r: answer_impact(d, r)),
     ("/v1/runs", {"limit": 1}, Runs, lambda d, r: _page("runs", lookups.run_list(d, r, limit=1), 1)),
     ("/v1/runs/1", {}, RunAnswer, lambda d, r: lookups.run_show(d, 1, r)),
+    ("/v1/runs/diff", {"before": 0, "after": 2, "limit": 2}, RunDiff, lambda d, r: run_diff(d, r, 0, 2, limit=2)),
+    ("/v1/runs/diff", {"before": 2, "after": 10**6}, RunDiff, lambda d, r: run_diff(d, r, 2, 10**6)),
+    ("/v1/retrieval", {"trace_id": "d" * 32}, ExplainedRetrievals, lambda d, r: explain_retrieval(d, r, "d" * 32)),
 ]
 MISSING = {NotFoundError: 404, AccessDeniedError: 403}
 
@@ -195,6 +204,9 @@ def recorded(served: Served) -> Served:
     TypeAdapter(Recording).validate_json(made.content, strict=True)
     assert made.json()["answers"][0]["recorded"] is True
     assert served.post("aud", "/v1/answers", {"answers": [_record("N2", "cd-ACME")]}).status_code == 200
+    made = served.post("ann", "/v1/retrievals", RETRIEVAL)
+    assert made.status_code == 200, made.text
+    TypeAdapter(RetrievalRecording).validate_json(made.content, strict=True)
     return served
 
 
@@ -254,7 +266,7 @@ def test_an_address_cannot_say_who_asks(recorded: Served, more: dict[str, str]) 
 
 def test_withheld_edges_runs_and_impact_need_a_role(recorded: Served) -> None:
     for path, params in (("/v1/edges/withheld", {}), ("/v1/runs", {}), ("/v1/runs/1", {}), ("/v1/answers/impact", {}),
-                         ("/v1/edge/policy", {"id": "ab"})):
+                         ("/v1/edge/policy", {"id": "ab"}), ("/v1/runs/diff", {"before": 1, "after": 2})):
         assert recorded.get("ann", path, **params).status_code == 403, path
         assert recorded.get("aud", path, **params).status_code == 200, path
     reasons = recorded.get("aud", "/v1/edges/withheld").json()["edges"][0]["reasons"]
@@ -270,6 +282,38 @@ def test_recording_again_writes_nothing_and_otherwise_is_refused(recorded: Serve
     assert [one.status_code for one in (other, hidden, absent)] == [409, 409, 409]
     assert hidden.text.replace("cd-ACME", "no-ACME") == absent.text
     assert len(recorded.get("aud", "/v1/runs").json()["runs"]) == runs
+
+
+def test_a_retrieval_tells_of_hidden_passages_what_it_tells_of_absent_ones(recorded: Served) -> None:
+    def rows(who: str) -> list[Any]:
+        (found,) = recorded.get(who, "/v1/retrieval", trace_id="d" * 32).json()["retrievals"]
+        assert (found["principal"], found["filter"]) == ("ann", {"kind": "rule"} if who in ("ann", "aud") else None)
+        return [{name: value for name, value in row.items() if name not in ("rank", "id")} for row in found["passages"]]
+
+    ann, bob = rows("ann"), rows("bob")
+    assert [row["user_may_read"] for row in ann] == [True, True, False, False]
+    assert [row["user_may_read"] for row in bob] == [False, True, False, False]
+    assert ann[2] == ann[3]  # a secret passage, and one that no record has
+    assert bob[2] == bob[3]
+    absent = [recorded.get(who, "/v1/retrieval", trace_id=name * 32) for who, name in (("eve", "d"), ("eve", "e"))]
+    assert [one.status_code for one in absent] == [404, 404]
+    assert absent[0].text.replace("d" * 32, "T") == absent[1].text.replace("e" * 32, "T")
+    again = recorded.post("ann", "/v1/retrievals", RETRIEVAL).json()
+    assert (again["run"], again["retrievals"][0]["recorded"]) == (None, False)
+
+
+def test_what_was_read_for_other_tenants_is_told_to_nobody(recorded: Served, store: Store) -> None:
+    for answer in (recorded.get("aud", "/v1/runs"), *(recorded.get("aud", f"/v1/runs/{seq}") for seq in (1, 2))):
+        assert answer.status_code == 200
+        assert not any(word in answer.text for word in ('"inputs"', '"counts"', ".jsonl"))
+    assert lookups.run_show(store.database, 2)["inputs"][0]["name"].endswith(".jsonl")  # who has the store's credentials
+
+
+def test_two_runs_that_do_not_fit_are_told_so(recorded: Served) -> None:
+    assert recorded.get("aud", "/v1/runs/diff", before=2, after=1).status_code == 409
+    assert recorded.get("ann", "/v1/runs/diff", before=2, after=1).status_code == 403  # first of all, who asks
+    future = RETRIEVAL | {"retrievals": [RETRIEVAL["retrievals"][0] | {"generation": 10**6}]}
+    assert recorded.post("ann", "/v1/retrievals", future).status_code == 409
 
 
 def test_a_recording_is_written_in_the_name_of_the_reader(recorded: Served) -> None:

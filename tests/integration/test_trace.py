@@ -410,7 +410,7 @@ def test_the_filter_stands_inside_the_expansion(wiped: Database, cypher: Cypher,
 
     def hits(*clearances: str) -> int:
         search = TraceSearch(Views(wiped, reader(tenant, *clearances), frozenset()), question)
-        with wiped._driver.session() as session:
+        with wiped._link._driver.session() as session:
             text: Any = "PROFILE " + bounded("path.directed", 4).text
             asked = {"number": 0, **search._parameters(conditions(question, datetime.now(UTC)))}
             plan = session.run(text, questions=[asked]).consume().profile

@@ -12,11 +12,9 @@ from typing import Any
 from urllib.parse import unquote_plus, urlencode
 
 import pytest
-from conftest import Cypher
 from corpus.auditor_store import HOSTILE, HOSTILE_EDGES, POLICY_EDGE, READERS, ROUTER_EDGE, TURNED, load, secrets_from
 from corpus.records import Store
-from corpus.serving import key_file
-from fastapi import FastAPI
+from corpus.serving import browser_of, key_file
 from pydantic import SecretStr
 from starlette.testclient import TestClient
 
@@ -26,8 +24,9 @@ from graphrag_provenance.interfaces.http.app import create_app
 from graphrag_provenance.interfaces.http.identity import identity_for
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.interfaces.web.gateway import PAGES, PROGRAMS, under
-from graphrag_provenance.store.database import Connection, Database
+from graphrag_provenance.store.database import Connection
 from graphrag_provenance.store.lookups import edge_list, edge_show, entity_show
+from graphrag_provenance.store.loop import LoopDatabase
 from graphrag_provenance.store.page_lookups import entity_aliases, evidence_tallies, passage_texts
 from graphrag_provenance.store.run_diff import run_diff
 
@@ -62,14 +61,14 @@ class Page(HTMLParser):
 class Web:
     """A served store, and browsers of its readers."""
 
-    app: FastAPI
+    client: TestClient
     keys: dict[str, str]
     file: Path
     store: Store
     browsers: dict[str, TestClient]
 
     def browser(self, scheme: str = "http") -> TestClient:
-        return TestClient(self.app, base_url=f"{scheme}://testserver", follow_redirects=False, headers={"Accept": "text/html"})
+        return browser_of(self.client, scheme)
 
     def get(self, who: str, path: str) -> Any:
         return self.browsers[who].get(path)
@@ -90,23 +89,20 @@ def sign_in(browser: TestClient, key: str, back: str = "/") -> Any:
 
 
 @contextmanager
-def serve(connection: Connection, folder: Path, **more: Any) -> Iterator[tuple[FastAPI, dict[str, str], Path]]:
+def serve(connection: Connection, folder: Path, **more: Any) -> Iterator[tuple[TestClient, dict[str, str], Path]]:
     path, keys = key_file(folder, READERS)
-    settings = Settings(serve_api_keys=path, serve_burst=10_000, serve_rate_per_minute=100_000, serve_timeout_seconds=120, **more)
-    app = create_app(Service(Database(connection, read_timeout=120, retry_seconds=0.1), settings), identity_for(settings))
-    with TestClient(app):  # keeps it running
-        yield app, keys, path
+    limits = {"serve_burst": 10_000, "serve_rate_per_minute": 100_000, "serve_timeout_seconds": 120}
+    settings = Settings(serve_api_keys=path, **{**limits, **more})
+    app = create_app(Service(LoopDatabase(connection, read_timeout=120, retry_seconds=0.1), settings), identity_for(settings))
+    with TestClient(app) as client:
+        yield client, keys, path
 
 
 @pytest.fixture(scope="module")
-def web(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
-    store = Store(database, cypher, tmp_path_factory.mktemp("records"))
-    load(store)
-    with serve(server.connection, tmp_path_factory.mktemp("keys")) as (app, keys, file):
-        made = Web(app, keys, file, store, {})
+def web(emptied: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    load(emptied)
+    with serve(emptied.database.connection, tmp_path_factory.mktemp("keys")) as (client, keys, file):
+        made = Web(client, keys, file, emptied, {})
         for who in READERS:
             made.browsers[who] = made.browser()
             assert sign_in(made.browsers[who], keys[who]).status_code == 303
@@ -204,12 +200,12 @@ def test_a_cookie_opens_pages_only(web: Web) -> None:
 
 
 def test_every_route_is_a_page_or_for_programs(web: Web) -> None:
-    paths = {getattr(route, "path", "") for route in _routes(web.app)}
+    paths = {getattr(route, "path", "") for route in _routes(web.client.app)}
     assert "/trace/sheet" in paths
     assert {path for path in paths if not under(path, PAGES) and not under(path, PROGRAMS)} == set()
 
 
-def _routes(app: FastAPI) -> Iterator[Any]:
+def _routes(app: Any) -> Iterator[Any]:
     waiting = list(app.routes)
     while waiting:
         route = waiting.pop()
@@ -476,6 +472,7 @@ def test_the_pages_of_runs(web: Web) -> None:
     record = web.store.cypher("MATCH (r:Run {seq: 2}) RETURN r.run_id AS id, r.trace_id AS trace")[0]
     assert record["id"] in page.text
     assert record["trace"] in page.text
+    assert ".jsonl" not in page.text + web.page("aud", "/runs/1").text  # files may be another tenant's
     history = web.page("aud", f"/edge/history?{urlencode({'id': ROUTER_EDGE})}").text
     assert "tester" in history
     assert "tester" not in web.page("ann", f"/edge/history?{urlencode({'id': ROUTER_EDGE})}").text
@@ -539,8 +536,8 @@ def test_every_page_says_what_a_browser_may_do_with_it(web: Web) -> None:
 
 def test_a_browser_gets_a_page_when_the_store_is_gone(tmp_path: Path) -> None:
     gone = Connection("bolt://127.0.0.1:1", "neo4j", SecretStr("x"))
-    with serve(gone, tmp_path) as (app, keys, _):
-        browser = TestClient(app, follow_redirects=False, headers={"Accept": "text/html"})
+    with serve(gone, tmp_path) as (client, keys, _):
+        browser = browser_of(client)
         assert sign_in(browser, keys["ann"]).status_code == 303
         answer = browser.get("/?q=x")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
@@ -550,10 +547,8 @@ def test_a_browser_gets_a_page_when_the_store_is_gone(tmp_path: Path) -> None:
 
 
 def test_too_many_requests_are_told_on_a_page(web: Web, tmp_path: Path) -> None:
-    path, keys = key_file(tmp_path, READERS)
-    settings = Settings(serve_api_keys=path, serve_burst=2, serve_rate_per_minute=1)
-    app = create_app(Service(web.store.database, settings), identity_for(settings))
-    browser = TestClient(app, follow_redirects=False, headers={"Accept": "text/html"})  # not entered: the database stays open
-    sign_in(browser, keys["ann"])
-    assert [browser.get("/trace").status_code for _ in range(3)] == [200, 200, 429]
-    assert browser.get("/trace").headers["retry-after"]
+    with serve(web.store.database.connection, tmp_path, serve_burst=2, serve_rate_per_minute=1) as (client, keys, _):
+        browser = browser_of(client)
+        sign_in(browser, keys["ann"])
+        assert [browser.get("/trace").status_code for _ in range(3)] == [200, 200, 429]
+        assert browser.get("/trace").headers["retry-after"]

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 import structlog
+from corpus import serving
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.applications import Starlette
@@ -50,6 +51,31 @@ async def echo(request: Request) -> Response:
 def slow(_: Request) -> Response:
     RELEASE.wait(20)
     return PlainTextResponse("late")
+
+
+class Waits:
+    """An endpoint that waits until it is told what became of it."""
+
+    def __init__(self) -> None:
+        self.began, self.ended = threading.Event(), threading.Event()
+        self.how = ""
+
+    async def __call__(self, request: Request) -> Response:
+        self.began.set()
+        try:
+            await asyncio.sleep(60)
+        except BaseException as error:
+            self.how = type(error).__name__
+            self.ended.set()
+            raise
+        return PlainTextResponse("late")
+
+    def guard(self, metrics: Metrics | None = None, **limits: Any) -> Guard:
+        app = Starlette(routes=[Route("/wait", self.of), Route("/open", self.of), Route("/echo", echo)])
+        return Guard(app, Known(), Limits(**limits), metrics or Metrics(), public=["/open"])
+
+    async def of(self, request: Request) -> Response:
+        return await self(request)
 
 
 async def broken(*_: Any) -> None:
@@ -152,7 +178,7 @@ def test_what_takes_too_long_is_told_at_once_and_keeps_its_place() -> None:
             took = time.perf_counter() - began
             third = await asking.get("/slow", headers=headers)
             RELEASE.set()
-            while guard._working:
+            while guard._working[True]:
                 await asyncio.sleep(0.01)
             last = await asking.get("/echo", headers=headers)
             return [*(one.status_code for one in first), third.status_code], took, last.status_code
@@ -162,6 +188,43 @@ def test_what_takes_too_long_is_told_at_once_and_keeps_its_place() -> None:
     assert statuses == [504, 504, 503]  # the first two still hold both places
     assert took < 5
     assert last == 200
+
+
+def test_what_takes_too_long_is_cancelled() -> None:
+    waits = Waits()
+    with serving.listening(waits.guard(seconds=0.2)) as url:
+        assert httpx.get(f"{url}/wait", headers={"Authorization": "Bearer ann"}, timeout=20).status_code == 504
+        assert (waits.ended.wait(20), waits.how) == (True, "CancelledError")
+
+
+def test_who_leaves_is_not_worked_for_any_more() -> None:
+    waits, metrics = Waits(), Metrics()
+    guard = waits.guard(metrics)
+    with serving.listening(guard) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port)), 20) as caller:
+            caller.sendall(b"GET /wait HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ann\r\n\r\n")
+            assert waits.began.wait(20)
+            assert not waits.ended.is_set()
+        assert (waits.ended.wait(20), waits.how) == (True, "CancelledError")
+        assert httpx.get(f"{url}/echo", headers={"Authorization": "Bearer ann"}, timeout=20).json()["reader"] == "ann"
+    assert 'gprov_http_requests_total{method="GET",route="/wait",status="499"} 1.0' in metrics.text().decode()
+
+
+def test_nobody_takes_the_place_of_a_reader() -> None:
+    waits = Waits()
+    guard = waits.guard(at_once=1)
+
+    async def run() -> list[int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(guard), base_url="http://here") as asking:
+            first = asyncio.create_task(asking.get("/open"))
+            while not waits.began.is_set():
+                await asyncio.sleep(0.01)
+            found = [await asking.get("/open"), await asking.get("/echo", headers={"Authorization": "Bearer ann"})]
+            first.cancel()
+            return [one.status_code for one in found]
+
+    assert asyncio.run(run()) == [503, 200]
 
 
 def test_a_failure_says_nothing_of_itself() -> None:

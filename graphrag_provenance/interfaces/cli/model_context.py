@@ -64,5 +64,4 @@ def mcp(
     if http:
         run(create_mcp_app(service, identity), settings, say)
     else:
-        with database:
-            run_stdio(service, who)
+        run_stdio(service, who)

@@ -8,6 +8,7 @@ from graphrag_provenance.errors import MissingExtraError
 
 try:
     import fastapi as _fastapi  # noqa: F401
+    import greenlet as _greenlet  # noqa: F401
     import jwt as _jwt  # noqa: F401
     import prometheus_client as _prometheus_client  # noqa: F401
     import uvicorn as _uvicorn  # noqa: F401

@@ -1,7 +1,7 @@
 """The application: guard, endpoints, description (spec 5, HTTP).
 
-Owns: how the parts are put together. Leaves to others: each part. Endpoints are plain functions that run in a bounded pool of threads
-(docs/decisions/0010): they read through the same code as the command line.
+Owns: how the parts are put together. Leaves to others: each part. Endpoints read through the same code as the command line
+(docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from graphrag_provenance.interfaces.http.failures import on_error, on_http, on_i
 from graphrag_provenance.interfaces.http.guard import Guard, Limits
 from graphrag_provenance.interfaces.http.identity import Identity
 from graphrag_provenance.interfaces.http.metrics import Metrics
-from graphrag_provenance.interfaces.http.routes import documents, edges, entities, judging, operations, runs, tracing
-from graphrag_provenance.interfaces.http.service import Service
+from graphrag_provenance.interfaces.http.routes import documents, edges, entities, judging, operations, retrievals, runs, tracing
+from graphrag_provenance.interfaces.http.service import Service, opened
 from graphrag_provenance.interfaces.web import pages
 from graphrag_provenance.version import __version__
 
 if TYPE_CHECKING:
     from graphrag_provenance.interfaces.http.spans import Spans
 
-ROUTERS = (tracing.router, edges.router, entities.router, documents.router, judging.router, runs.router, operations.router)
+ROUTERS = (tracing.router, edges.router, entities.router, documents.router, judging.router, retrievals.router, runs.router,
+           operations.router)
 
 
 def limits_of(settings: Settings) -> Limits:
     """What the settings allow."""
-    return Limits(settings.serve_max_body_bytes, settings.serve_timeout_seconds, settings.serve_threads + settings.serve_waiting,
+    return Limits(settings.serve_max_body_bytes, settings.serve_timeout_seconds, settings.serve_at_once + settings.serve_waiting,
                   settings.serve_rate_per_minute, settings.serve_burst)
 
 
@@ -58,14 +59,13 @@ def create_app(service: Service, identity: Identity, *, public: Collection[str] 
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.serve_threads
-        yield
-        await anyio.to_thread.run_sync(service.database.close)
+        async with opened(service):
+            yield
         if spans is not None:
             await anyio.to_thread.run_sync(spans.close)
 
     app = FastAPI(
-        title="graphrag-provenance", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
+        title="graphrag-provenance", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None,
         summary="Which relations of a graph may be used in an answer, and what proves them.",
         generate_unique_id_function=_operation_id, redirect_slashes=False,
     )

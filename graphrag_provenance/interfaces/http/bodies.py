@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from graphrag_provenance.model.records import Instant
-from graphrag_provenance.model.reports import AnswerReport
+from graphrag_provenance.model.reports import AnswerReport, RetrievalReport
 from graphrag_provenance.rules.chains import LONGEST
 from graphrag_provenance.rules.claims import Asked
 
@@ -26,6 +26,7 @@ def _whole(value: object) -> object:
 
 
 _Seq = Annotated[int, Field(ge=1, lt=2**53)]  # what every JSON reader keeps exactly
+_Most = Annotated[int, Field(ge=1, le=1_000_000)]
 _Hops = Annotated[int, Field(ge=1, le=LONGEST)]
 Seq = Annotated[_Seq, BeforeValidator(_whole, json_schema_input_type=_Seq)]
 Hops = Annotated[_Hops, BeforeValidator(_whole, json_schema_input_type=_Hops)]
@@ -86,3 +87,19 @@ class AnswersBody(_Body):
 
     answers: Annotated[list[AnswerBody], Field(min_length=1, max_length=100)]
     """The answers, as in a file of `gprov answer record`."""
+
+
+class RetrievalBody(RetrievalReport):
+    """What one retrieval asked for and got: ids and scores, no text."""
+
+    k: Annotated[_Most, BeforeValidator(_whole, json_schema_input_type=_Most)] | None = None
+    """How many passages were asked for."""
+    generation: Seq | None = None
+    """The generation that the index was built from; absent: the present one."""
+
+
+class RetrievalsBody(_Body):
+    """Retrievals to be recorded."""
+
+    retrievals: Annotated[list[RetrievalBody], Field(min_length=1, max_length=100)]
+    """The retrievals, as in a file of `gprov retrieval record`."""

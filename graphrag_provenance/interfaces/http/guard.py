@@ -4,8 +4,9 @@ Owns, in this order: the trace id; who asks, from the Authorization header alone
 how much; how long; and after it the headers that protect a browser, the access log and the counters. The log names a path as the service
 declares it and never what was asked, nor the token.
 
-A request that takes too long is answered 504 at once. Its work is left to end (each statement has its own limit in the database), and
-keeps its place among those that are worked on, so that slow questions cannot pile up.
+A request that takes too long is answered 504 at once, and its work is cancelled, as is that of a caller who has gone: the server ends the
+statement. What runs in a thread cannot be cancelled (a recording is completed, or not begun): it keeps its place among those that are
+worked on until it ends, so that slow questions cannot pile up. Who is nobody has places of its own, and takes none from readers.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _HEADERS = {
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
 }
 """Set where an answer does not set its own."""
+_GONE = 499
+"""The status, in the log and the counters, of a request whose caller went away before the answer."""
 _DOORS = 8
 """Tokens that are looked at at once."""
 
@@ -87,7 +90,7 @@ class Guard:
         self._spans = spans
         self._buckets = Buckets(limits.per_minute, limits.burst)
         self._doors: anyio.CapacityLimiter | None = None
-        self._working: set[asyncio.Task[None]] = set()
+        self._working: dict[bool, set[asyncio.Task[None]]] = {True: set(), False: set()}  # of readers, and of nobody
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -123,6 +126,7 @@ class _Exchange:
         self._method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._status: int | None = None
         self._closed = False  # answered in the place of the work
+        self._cancel = anyio.CancelScope()
         self._reader: Reader | None = None
 
     async def run(self, receive: Receive) -> None:
@@ -165,7 +169,7 @@ class _Exchange:
             if wait:
                 guard._metrics.refused("rate")
                 return failure(429, "too-many", "This reader asks too often.", f"Wait {wait} s.", {"Retry-After": str(wait)})
-        if len(guard._working) >= limits.at_once and self._scope["path"] not in guard._public:
+        if len(guard._working[self._reader is not None]) >= limits.at_once:
             guard._metrics.refused("busy")
             return failure(503, "busy", "Too many requests are being worked on.", "Try again in a few seconds.")
         return None
@@ -182,30 +186,37 @@ class _Exchange:
             self._guard._metrics.refused("size")
             await self._answer(failure(413, "too-large", f"A request has at most {limits.body_bytes:,} bytes.", "Ask in several requests."))
             return
-        work = asyncio.create_task(self._work(_replayed(body, receive)))
-        self._guard._working.add(work)
-        self._guard._metrics.in_flight.set(len(self._guard._working))
-        work.add_done_callback(self._done)
+        gone = asyncio.create_task(_gone(receive))
+        work = asyncio.create_task(self._work(_replayed(body, gone)))
+        working = self._guard._working[self._reader is not None]
+        working.add(work)
+        self._tell_working()
+        work.add_done_callback(working.discard)
+        work.add_done_callback(lambda _: self._tell_working())
         try:
-            await asyncio.wait({work}, timeout=limits.seconds)
-        except asyncio.CancelledError:
-            work.cancel()
-            raise
-        if not work.done() and self._status is None:
+            await asyncio.wait({work, gone}, timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and self._status is not None and not gone.done():  # the answer is on its way; a stream may take its time
+                await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return
             self._closed = True
-            self._guard._metrics.refused("time")
-            await self._answer(failure(504, "timeout", "That took too long.",
-                                       "Ask for less: fewer hops, a relation, a scope, fewer claims."))
-        elif not work.done():  # the answer is on its way; a stream may take its time
-            await asyncio.wait({work})
+            if gone.done():
+                self._status = self._status or _GONE
+            else:
+                self._guard._metrics.refused("time")
+                await self._answer(failure(504, "timeout", "That took too long.",
+                                           "Ask for less: fewer hops, a relation, a scope, fewer claims."))
+        finally:
+            self._cancel.cancel()
+            gone.cancel()
 
-    def _done(self, work: asyncio.Task[None]) -> None:
-        self._guard._working.discard(work)
-        self._guard._metrics.in_flight.set(len(self._guard._working))
+    def _tell_working(self) -> None:
+        self._guard._metrics.in_flight.set(sum(map(len, self._guard._working.values())))
 
     async def _work(self, receive: Receive) -> None:
         try:
-            await self._guard._app(self._scope, receive, self._sent_by_work)
+            with self._cancel:
+                await self._guard._app(self._scope, receive, self._sent_by_work)
         except Exception as error:  # noqa: BLE001 - the last place where anything is caught
             report("error", "a request failed unexpectedly", kind=type(error).__name__, exc_info=True)
             if self._status is None and not self._closed:
@@ -284,14 +295,21 @@ async def _body(receive: Receive, headers: Mapping[bytes, list[bytes]], most: in
     return b"".join(parts)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body first."""
+async def _gone(receive: Receive) -> None:
+    """Ends when the caller has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _replayed(body: bytes, gone: asyncio.Task[None]) -> Receive:
+    """A `receive` that gives the body, and then that the caller has gone."""
     given = False
 
     async def replay() -> Message:
         nonlocal given
         if given:
-            return await receive()
+            await asyncio.wait({gone})
+            return {"type": "http.disconnect"}
         given = True
         return {"type": "http.request", "body": body, "more_body": False}
 

@@ -11,6 +11,7 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphrag_provenance.interfaces.http.bodies import Address, Seq
+from graphrag_provenance.model.reports import TraceId
 from graphrag_provenance.store.lookups import MOST_ROWS
 
 Id = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -105,6 +106,26 @@ class RunPage(_Asked):
     """Runs before this one."""
 
 
+class TwoRuns(_Asked):
+    """Two runs, and where to go on."""
+
+    before: Annotated[int, Field(ge=0, lt=2**53)]
+    """The earlier run; 0: the empty store."""
+    after: Seq
+    """The later run."""
+    start: Annotated[str, Field(max_length=2_000)] = ""
+    """Go on behind this edge id."""
+    limit: Limit = 100
+    """Most edges."""
+
+
+class OneTrace(_Asked):
+    """One trace."""
+
+    trace_id: TraceId
+    """W3C trace id, 32 hex digits."""
+
+
 class Nothing(_Asked):
     """No parameter at all."""
 
@@ -119,4 +140,6 @@ RevisionsQuery = Annotated[TwoRevisions, Query()]
 AnswerQuery = Annotated[OneAnswer, Query()]
 SinceQuery = Annotated[Since, Query()]
 RunPageQuery = Annotated[RunPage, Query()]
+RunsQuery = Annotated[TwoRuns, Query()]
+RetrievalQuery = Annotated[OneTrace, Query()]
 NoQuery = Annotated[Nothing, Query()]

@@ -16,7 +16,7 @@ _FAILURES: dict[int, dict[str, Any]] = {
     403: {"description": "The reader lacks a role, or its clearances are unknown to the store."},
     404: {"description": "There is no such thing, or the reader may not see it: the same answer."},
     408: {"description": "The body did not arrive in time."},
-    409: {"description": "Somebody else writes, or what is to be written differs from what is recorded."},
+    409: {"description": "Somebody else writes, what is to be written differs from what is recorded, or two things asked do not fit."},
     413: {"description": "The body is too long."},
     422: {"description": "The request does not fit its description, or asks for what cannot be asked."},
     429: {"description": "The reader asks too often.", "headers": _RETRY},

@@ -17,15 +17,16 @@ from starlette.types import ASGIApp
 
 from graphrag_provenance.config import Settings
 from graphrag_provenance.errors import ConfigurationError
-from graphrag_provenance.store.database import Connection, Database
+from graphrag_provenance.store.database import Connection
+from graphrag_provenance.store.loop import LoopDatabase
 
 _RETRY_SECONDS = 2.0
 """How long a read tries a store that does not answer: the caller is told soon, and asks again."""
 
 
-def served_database(settings: Settings, connection: Connection) -> Database:
+def served_database(settings: Settings, connection: Connection) -> LoopDatabase:
     """The store as a service uses it: it need not answer yet, and may go and come back."""
-    return Database(connection, read_timeout=settings.query_timeout_seconds, retry_seconds=_RETRY_SECONDS)
+    return LoopDatabase(connection, read_timeout=settings.query_timeout_seconds, retry_seconds=_RETRY_SECONDS)
 
 
 def check_exposure(settings: Settings, warn: Callable[[str], None]) -> None:

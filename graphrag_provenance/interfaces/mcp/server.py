@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import anyio.to_thread
 from mcp import types
 from mcp.server.lowlevel import Server
 from pydantic import TypeAdapter, ValidationError
@@ -24,6 +23,7 @@ from graphrag_provenance.interfaces.http.identity import refused
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.interfaces.mcp.tools import TOOLS, Tool
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.store.bridge import aside, carried
 from graphrag_provenance.version import __version__
 
 WhoAsks = Callable[[Any], Reader | None]
@@ -45,7 +45,9 @@ def create_server(service: Service, who: WhoAsks) -> Server[Any]:
         tool = by_name.get(params.name)
         if tool is None:
             return _failed("not-found", "There is no such tool.", f"There are: {', '.join(by_name)}.")
-        return await anyio.to_thread.run_sync(lambda: _called(service, who, tool, context.request, params.arguments or {}))
+        async with service.turns:
+            return await (aside if tool.long else carried)(
+                lambda: _called(service, who, tool, context.request, params.arguments or {}))
 
     return Server("graphrag-provenance", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool)
 

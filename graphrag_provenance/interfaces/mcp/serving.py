@@ -25,7 +25,7 @@ from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.guard import Guard
 from graphrag_provenance.interfaces.http.identity import Identity
 from graphrag_provenance.interfaces.http.metrics import Metrics
-from graphrag_provenance.interfaces.http.service import Service
+from graphrag_provenance.interfaces.http.service import Service, opened
 from graphrag_provenance.interfaces.mcp.server import create_server
 from graphrag_provenance.model.readers import Reader
 
@@ -33,11 +33,11 @@ PATH = "/mcp"
 
 
 def run_stdio(service: Service, reader: Reader) -> None:
-    """Serves one reader over stdin and stdout until stdin ends."""
+    """Serves one reader over stdin and stdout until stdin ends. Closes the database when it ends."""
     server = create_server(service, lambda _: reader)
 
     async def serve() -> None:
-        async with stdio_server() as (incoming, outgoing):
+        async with opened(service), stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
@@ -53,10 +53,8 @@ def create_mcp_app(service: Service, identity: Identity) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.serve_threads
-        async with inner.router.lifespan_context(inner):
+        async with opened(service), inner.router.lifespan_context(inner):
             yield
-        await anyio.to_thread.run_sync(service.database.close)
         if spans is not None:
             await anyio.to_thread.run_sync(spans.close)
 

@@ -68,6 +68,8 @@ class Tool:
     answer: Any
     """Type of what it answers."""
     call: Call
+    long: bool = False
+    """Whether it may compute long: then it does so in a thread."""
 
 
 def _trace(service: Service, reader: Reader, trace_id: str, asked: ThisClaim) -> Json:
@@ -138,7 +140,7 @@ TOOLS = (
         ThisClaim, TraceAnswer, _trace),
     Tool("trace_claims", "Trace many claims", (
         "The same as trace_claim for up to 50 claims in one call. Give each an `id` to find its answer again."),
-        Claims, TraceAnswers, _traces),
+        Claims, TraceAnswers, _traces, True),
     Tool("show_edge", "Show the evidence of a relation", (
         "One relation by its edge_id with every passage that supports or refutes it: document and revision, section, place, "
         "address, and whether that revision is still the current one (`is_stale`). `disputed` means that evidence speaks against "
@@ -155,11 +157,11 @@ TOOLS = (
         OneDocument, DocumentAnswer, _document),
     Tool("compare_revisions", "Compare two revisions of a document", (
         "What changed between two versions of one document: which relations were kept, gained or lost, where quotes stand now, and "
-        "what became of the passages."), TwoRevisions, DocumentDiff, _diff),
+        "what became of the passages."), TwoRevisions, DocumentDiff, _diff, True),
     Tool("check_gate", "Check an answer before it is given", (
         "Judges whether the evidence of a drafted answer is complete. Give each sentence as an entry with the edge_ids or passages "
         "it rests on, and the facets that the answer must cover. `evidence-complete`: it may be given. `review`: `findings` say "
-        "which sentence lacks what. It does not say that the answer is true."), Ledger, GateAnswer, _gate),
+        "which sentence lacks what. It does not say that the answer is true."), Ledger, GateAnswer, _gate, True),
     Tool("show_answer", "Show a recorded answer", (
         "An answer that was recorded before: each claim with its path, and the evidence as it was then and as it is now. A claim "
         "that is `unsupported` now must not be repeated."), OneAnswer, RecordedAnswer, _answer),

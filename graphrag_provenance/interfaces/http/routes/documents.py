@@ -10,11 +10,12 @@ from fastapi import APIRouter
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.queries import DocumentQuery, RevisionsQuery
 from graphrag_provenance.interfaces.http.responses import answers
-from graphrag_provenance.interfaces.http.service import ReaderOf, ServiceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, ServiceOf
 from graphrag_provenance.interfaces.http.shapes.documents import DocumentAnswer, DocumentDiff
+from graphrag_provenance.store.bridge import aside
 from graphrag_provenance.store.documents import doc_diff, doc_show
 
-router = APIRouter(prefix="/v1", tags=["documents"])
+router = APIRouter(prefix="/v1", route_class=Asking, tags=["documents"])
 
 
 @router.get("/document", **answers(DocumentAnswer, 404))
@@ -24,7 +25,7 @@ def document(service: ServiceOf, reader: ReaderOf, asked: DocumentQuery) -> Json
 
 
 @router.get("/document/diff", **answers(DocumentDiff, 404))
-def document_diff(service: ServiceOf, reader: ReaderOf, asked: RevisionsQuery) -> Json:
+async def document_diff(service: ServiceOf, reader: ReaderOf, asked: RevisionsQuery) -> Json:
     """Which edges were kept, gained, lost or came under another policy, where quotes stand now, what became of the chunks."""
     before, after = (f"{asked.id}@{version}" for version in (asked.before, asked.after))
-    return Json(doc_diff(service.database, reader, before, after, access=service.access))
+    return await aside(lambda: Json(doc_diff(service.database, reader, before, after, access=service.access)))

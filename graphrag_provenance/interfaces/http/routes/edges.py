@@ -10,13 +10,13 @@ from fastapi import APIRouter
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.queries import EdgePageQuery, EdgeQuery, EdgeThenQuery
 from graphrag_provenance.interfaces.http.responses import answers
-from graphrag_provenance.interfaces.http.service import ReaderOf, ServiceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, ServiceOf
 from graphrag_provenance.interfaces.http.shapes.graph import EdgeAnswer, EdgeHistory, Edges, Explanation
 from graphrag_provenance.store.as_of import edge_as_of
 from graphrag_provenance.store.explaining import explain_policy
 from graphrag_provenance.store.lookups import edge_history, edge_list, edge_show
 
-router = APIRouter(prefix="/v1", tags=["edges"])
+router = APIRouter(prefix="/v1", route_class=Asking, tags=["edges"])
 
 
 @router.get("/edge", **answers(EdgeAnswer, 404))

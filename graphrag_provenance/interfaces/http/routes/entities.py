@@ -10,12 +10,12 @@ from fastapi import APIRouter
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.queries import EntityQuery, EntityTextQuery
 from graphrag_provenance.interfaces.http.responses import answers
-from graphrag_provenance.interfaces.http.service import ReaderOf, ServiceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, ServiceOf
 from graphrag_provenance.interfaces.http.shapes.graph import Entities, EntityAnswer
 from graphrag_provenance.model.identifiers import parse_address
 from graphrag_provenance.store.lookups import entity_find, entity_show
 
-router = APIRouter(prefix="/v1", tags=["entities"])
+router = APIRouter(prefix="/v1", route_class=Asking, tags=["entities"])
 
 
 @router.get("/entities", **answers(Entities))

@@ -1,7 +1,6 @@
 """`/v1/gate`, `/v1/answer…`: is the evidence of an answer complete; what recorded answers rest on.
 
-Owns: that a recording waits only briefly for another writer, and is written in the name of the reader. Leaves to others: the judgement
-(`store.gate`), the records (`store.answers`).
+Owns: nothing but the requests. Leaves to others: the judgement (`store.gate`), the records (`store.answers`).
 """
 
 from __future__ import annotations
@@ -13,34 +12,33 @@ from graphrag_provenance.interfaces.http.bodies import AnswersBody
 from graphrag_provenance.interfaces.http.failures import Json, failure
 from graphrag_provenance.interfaces.http.queries import AnswerQuery, SinceQuery
 from graphrag_provenance.interfaces.http.responses import answers
-from graphrag_provenance.interfaces.http.service import ReaderOf, ServiceOf, TraceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, ServiceOf, TraceOf, recording
 from graphrag_provenance.interfaces.http.shapes.answers import GateAnswer, ImpactAnswer, RecordedAnswer, Recording
 from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.store.answers import answer_impact, record_answers, show_answer
+from graphrag_provenance.store.bridge import aside
 from graphrag_provenance.store.gate import gate as judged
-from graphrag_provenance.store.recording import RecordingOptions
 
-router = APIRouter(prefix="/v1", tags=["answers"])
-_WAIT_SECONDS = 5.0
+router = APIRouter(prefix="/v1", route_class=Asking, tags=["answers"])
 
 
 @router.post("/gate", **answers(GateAnswer))
-def gate(service: ServiceOf, reader: ReaderOf, ledger: Ledger) -> Json:
+async def gate(service: ServiceOf, reader: ReaderOf, ledger: Ledger) -> Json:
     """Judge whether the evidence of an answer is complete. It does not say that the answer is true."""
-    return Json(judged(service.database, ledger, reader, access=service.access, relations=service.relations).as_json())
+    return await aside(lambda: Json(
+        judged(service.database, ledger, reader, access=service.access, relations=service.relations).as_json()))
 
 
 @router.post("/answers", **answers(Recording, 409))
-def record(service: ServiceOf, reader: ReaderOf, trace_id: TraceOf, body: AnswersBody) -> Json:
+async def record(service: ServiceOf, reader: ReaderOf, trace_id: TraceOf, body: AnswersBody) -> Json:
     """Record answers with the edges and passages that each claim rests on, as they are now: all of them or none.
 
     Recording one again writes nothing; a recorded answer never changes. 409: the store does not have what it rests on, it is recorded
     otherwise, or somebody else writes.
     """
-    settings = service.settings
-    options = RecordingOptions(reader.principal, "http", trace_id, settings.lease_seconds, min(settings.wait_seconds, _WAIT_SECONDS))
+    options = recording(service, reader, trace_id)
     try:
-        return Json(record_answers(service.database, reader, body.answers, options, access=service.access))
+        return await aside(lambda: Json(record_answers(service.database, reader, body.answers, options, access=service.access)))
     except InputError as error:  # the form was right: it does not fit what the store has
         return failure(409, error.code, error.message, error.hint)
 

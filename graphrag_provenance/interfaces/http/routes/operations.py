@@ -1,4 +1,4 @@
-"""`/health/live`, `/health/ready`, `/metrics`: for those who run the service.
+"""`/health/live`, `/health/ready`, `/metrics`, `/openapi.json`: for those who run the service, and those who write programs for it.
 
 Owns: what ready means: the store answers and its schema is the one of this version. Leaves to others: counters (`metrics`).
 """
@@ -16,6 +16,7 @@ from graphrag_provenance.interfaces.http.service import ServiceOf
 from graphrag_provenance.interfaces.http.shapes.base import Failure, Health
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.store import migrations
+from graphrag_provenance.store.bridge import aside, carried
 
 router = APIRouter(tags=["operations"])
 PUBLIC = ("/health/live", "/health/ready", "/openapi.json")
@@ -30,11 +31,11 @@ async def live() -> Json:
 
 
 @router.get("/health/ready", response_class=Json, responses={200: _HEALTH, 503: {"model": Failure, "description": "The store does not."}})
-def ready(request: Request, service: ServiceOf) -> Json:
+async def ready(request: Request, service: ServiceOf) -> Json:
     """The store answers, and has the schema of this version."""
     metrics: Metrics = request.app.state.metrics
     try:
-        migrations.require_current(service.database)
+        await carried(lambda: migrations.require_current(service.database))
     except ProvenanceError as error:
         metrics.ready.set(0)
         return failure_of(error)
@@ -42,9 +43,15 @@ def ready(request: Request, service: ServiceOf) -> Json:
     return Json({"schema": 1, "state": "ready"})
 
 
+@router.get("/openapi.json", include_in_schema=False)
+async def description(request: Request) -> Json:
+    """What every endpoint takes and answers. It is put together once, which takes long enough to be done aside."""
+    return Json(await aside(request.app.openapi))
+
+
 @router.get("/metrics", response_class=Response, responses={
     **answers(Failure)["responses"], 200: {"description": "Counters.", "content": {"text/plain": {"schema": {"type": "string"}}}}})
-def metrics(request: Request) -> Response:
+async def metrics(request: Request) -> Response:
     """Counters for Prometheus. From this machine itself without a token, else with the role operator."""
     reader: Reader | None = request.state.reader
     if reader is not None and Role.OPERATOR not in reader.roles:

@@ -13,14 +13,15 @@ from fastapi import APIRouter
 from graphrag_provenance.interfaces.http.bodies import Audience, ClaimBody, TraceBody, TracesBody
 from graphrag_provenance.interfaces.http.failures import Json
 from graphrag_provenance.interfaces.http.responses import answers
-from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf, TraceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, Service, ServiceOf, TraceOf
 from graphrag_provenance.interfaces.http.shapes.claims import TraceAnswer, TraceAnswers
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.store.as_of import traces_as_of
+from graphrag_provenance.store.bridge import aside
 from graphrag_provenance.store.traces import traces
 
-router = APIRouter(prefix="/v1", tags=["claims"])
+router = APIRouter(prefix="/v1", route_class=Asking, tags=["claims"])
 
 
 @router.post("/trace", **answers(TraceAnswer, 404))
@@ -30,8 +31,12 @@ def trace(service: ServiceOf, reader: ReaderOf, trace_id: TraceOf, body: TraceBo
 
 
 @router.post("/traces", **answers(TraceAnswers, 404))
-def trace_many(service: ServiceOf, reader: ReaderOf, trace_id: TraceOf, body: TracesBody) -> Json:
+async def trace_many(service: ServiceOf, reader: ReaderOf, trace_id: TraceOf, body: TracesBody) -> Json:
     """Trace many claims at once: in about the round trips of one."""
+    return await aside(lambda: _many(service, reader, trace_id, body))
+
+
+def _many(service: Service, reader: Reader, trace_id: str, body: TracesBody) -> Json:
     found = asked(service, reader, trace_id, body.claims, body.audience, body.as_of)
     told = [{"id": claim.id, **one.as_json(body.audience)} for claim, one in zip(body.claims, found, strict=True)]
     return Json({"schema": 1, "answers": told})

@@ -1,11 +1,11 @@
-"""Gates and recorded answers.
+"""Gates, recorded answers and recorded retrievals.
 
 Owns: descriptions (`base` says what for).
 """
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from graphrag_provenance.interfaces.http.shapes.base import Address, Evidence, Schema, Scope, Shape
 
@@ -68,6 +68,66 @@ class Recording(Shape):
     schema: Schema
     run: RunId | None
     answers: list[Recorded]
+
+
+class RecordedRetrieval(Shape):
+    """One retrieval that is recorded now; `recorded`: by this request."""
+
+    retrieval_id: str
+    trace_id: str
+    recorded: bool
+    passages: int
+    run: int
+
+
+class RetrievalRecording(Shape):
+    """What was recorded."""
+
+    schema: Schema
+    run: RunId | None
+    retrievals: list[RecordedRetrieval]
+
+
+class RetrievedPassage(Shape):
+    """A passage that a retriever returned, as it is today. `why` says why nothing more is told; an auditor hears more."""
+
+    rank: int
+    id: str | None
+    score: float | None
+    document: str | None
+    doc_title: str | None
+    revision: str | None
+    chunk: str | None
+    current_revision: str | None
+    is_stale: bool | None
+    section: str | None
+    url: str | None
+    effective_at: str | None
+    user_may_read: bool
+    why: str | None
+    policies: NotRequired[list[str]]
+    acl: NotRequired[list[str]]
+
+
+class ExplainedRetrieval(Shape):
+    """One retrieval. What it filtered by is for whoever recorded it, and for auditors."""
+
+    retrieval_id: str
+    recorded_at: str
+    principal: str
+    retriever: str | None
+    k: int | None
+    filter: dict[str, Any] | None
+    generation: int
+    passages: list[RetrievedPassage]
+
+
+class ExplainedRetrievals(Shape):
+    """The retrievals of one trace."""
+
+    schema: Schema
+    trace_id: str
+    retrievals: list[ExplainedRetrieval]
 
 
 class RecordedAt(Shape):

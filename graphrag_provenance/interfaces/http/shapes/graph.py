@@ -5,7 +5,7 @@ Owns: descriptions (`base` says what for).
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
@@ -189,3 +189,30 @@ class Runs(Shape):
     schema: Schema
     runs: list[RunRecord]
     truncated: bool
+
+
+class EvidenceChange(Shape):
+    """Citations that only one of two states has."""
+
+    came: int
+    went: int
+
+
+class EdgeChange(Shape):
+    """An edge that differs between two states; `differs`: in what, where both are published, or both withheld."""
+
+    change: Literal["published", "withheld", "retracted", "changed"]
+    differs: list[str]
+    evidence: EvidenceChange
+    before: Edge | None
+    after: Edge
+
+
+class RunDiff(Shape):
+    """The edges that differ between two runs (auditors only). `next`: go on behind this edge id."""
+
+    schema: Schema
+    before: int
+    after: int
+    edges: list[EdgeChange]
+    next: str | None

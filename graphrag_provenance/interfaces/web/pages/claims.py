@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from graphrag_provenance.errors import InputError, NotFoundError
-from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf, TraceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, Service, ServiceOf, TraceOf
 from graphrag_provenance.interfaces.web.evidence import Json, paths_with_texts, standing
 from graphrag_provenance.interfaces.web.numbers import MOST_RUN, whole
 from graphrag_provenance.interfaces.web.pictures import path_picture
@@ -28,7 +28,7 @@ from graphrag_provenance.rules.chains import LONGEST, Question
 from graphrag_provenance.store.as_of import traces_as_of
 from graphrag_provenance.store.traces import traces
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=Asking)
 FIELDS = ("from", "to", "relations", "exact", "hops", "env", "region", "at", "as_of", "stale", "both", "view")
 _BETWEEN = re.compile(r"[\s,;→>]+")
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from graphrag_provenance.errors import InputError, NotFoundError
-from graphrag_provenance.interfaces.http.service import ReaderOf, Service, ServiceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, Service, ServiceOf
 from graphrag_provenance.interfaces.web.evidence import Json, standing, with_texts
 from graphrag_provenance.interfaces.web.numbers import whole
 from graphrag_provenance.interfaces.web.pictures import neighbourhood, timeline
@@ -23,7 +23,7 @@ from graphrag_provenance.store.explaining import explain_policy
 from graphrag_provenance.store.lookups import edge_history, edge_list, edge_show, entity_find, entity_show
 from graphrag_provenance.store.page_lookups import entity_aliases, evidence_tallies
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=Asking)
 _FOUND = 50
 _SUGGESTED = 8
 _EDGES = 300

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from graphrag_provenance.errors import InputError, NotFoundError
-from graphrag_provenance.interfaces.http.service import ReaderOf, ServiceOf
+from graphrag_provenance.interfaces.http.service import Asking, ReaderOf, ServiceOf
 from graphrag_provenance.interfaces.web.numbers import whole
 from graphrag_provenance.interfaces.web.rendering import HEADERS, page
 from graphrag_provenance.model.readers import Role
@@ -21,7 +21,7 @@ from graphrag_provenance.store.lookups import run_list, run_show
 from graphrag_provenance.store.readers import require_role
 from graphrag_provenance.store.run_diff import run_diff
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=Asking)
 _PAGE = 50
 _CHANGES = 200
 _MAIN = ("seq", "schema", "status", "kind", "pipeline", "version", "actor", "started_at", "finished_at", "run_id", "trace_id", "graph_hash",
