@@ -62,12 +62,13 @@ def ingest(
         Path | None,
         typer.Option("--bulk-files", help="As --bulk, but only write the import files, into a new folder.", metavar="DIR"),
     ] = None,
+    spark: Annotated[bool, typer.Option("--spark", help="With --bulk-files: let Spark work them out.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; write nothing.")] = False,
     stage: Annotated[
         bool, typer.Option("--stage", help="Hold it back: nothing is live before gprov run publish RUN; check it with --candidate.")
     ] = False,
     resume: Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)] = 2,
+    workers: Annotated[int, typer.Option("--workers", help="Transactions at a time; processes of a bulk load.", min=1, max=64)] = 2,
     batch_size: Annotated[
         int | None, typer.Option("--batch-size", help="Records a transaction. Default: the setting.", min=1, max=100_000)
     ] = None,
@@ -105,6 +106,8 @@ def ingest(
     for path in paths:
         if str(path) != "-" and not path.exists():  # before a server is started for it
             raise InputError(f"There is no file {path}.", hint="Name files, folders of *.jsonl, or - for stdin.")
+    if spark and bulk_files is None:
+        raise InputError("Spark writes import files.", hint="Name a folder for them with --bulk-files.")
     if option and pipeline is None:
         raise InputError("--option belongs to a pipeline.", hint="Name it with --pipeline.")
     options = IngestOptions(
@@ -136,7 +139,7 @@ def ingest(
             summary = importing.bulk_into_local(settings, paths, options)
         else:
             with new_folder(bulk_files) as made:
-                summary = importing.bulk_files(paths, options, made)
+                summary = importing.bulk_files(paths, options, made, spark=spark)
             say(f"Import them: neo4j-admin database import full neo4j @import.args, in {bulk_files} on the server; then gprov db import "
                 f"{bulk_files} --finish. Into the local server: gprov db import {bulk_files}.")
         report(summary.as_json(), format)
