@@ -28,6 +28,7 @@ class SparkStages:
     def __init__(self, spark: Any, folder: Path) -> None:
         self._spark, self._folder = spark, folder
         self._kept: list[str] = []
+        self._refused: set[int] = set()
 
     def carry_out(self, stage: Stage, job: Job, done: Callable[[int], None]) -> Told:
         """Every part of a stage; returns what they come to."""
@@ -39,8 +40,9 @@ class SparkStages:
         place = str(self._folder / stage)
         words.write.parquet(place)
         self._kept.append(place)
-        total = Told()
-        for row in self._spark.read.parquet(place).where(f"stage = '{Stage.TOLD}'").toLocalIterator():
+        total, kept = Told(), self._spark.read.parquet(place)
+        self._refused.update(row["part"] for row in kept.where(f"stage = '{Stage.REJECTS}'").select("part").distinct().collect())
+        for row in kept.where(f"stage = '{Stage.TOLD}'").toLocalIterator():
             total.add(told_by(bytes(row["body"])))
         for part in range(len(job.blocks) if stage is Stage.READ else job.parts):
             done(part)
@@ -48,7 +50,7 @@ class SparkStages:
 
     def rejects(self, block: int) -> list[Reject]:
         """What was refused of the lines of a block, in their order."""
-        found = self._to(Stage.REJECTS).where(f"part = {block}").collect()
+        found = self._to(Stage.REJECTS).where(f"part = {block}").collect() if block in self._refused else []
         return rejects_of(bytes(row["body"]) for row in found)
 
     def _to(self, stage: Stage) -> Any:
