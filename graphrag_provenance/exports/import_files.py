@@ -2,7 +2,7 @@
 
 Owns: the columns of each file, which are the properties of docs/data-model.md, and how a value is written so that it comes back as it
 was. Two things such files cannot say, an empty list and a list of one empty text: they are named in the column `import_lists`, and
-`store.importing` makes them. Leaves to others: running the import (`server.admin`), the schema (`store.migrations`).
+`store.migrations` makes them. Leaves to others: running the import (`server.admin`), the schema.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.store.exporting import Everything
-from graphrag_provenance.store.importing import MARKER
+from graphrag_provenance.store.migrations import MARKER
 
 MANIFEST = "manifest.json"
 ARGUMENTS = "import.args"

@@ -1,7 +1,7 @@
 """The end of an import from files: what the files could not say, and the proof that the store is the one they were made from.
 
-Owns: that an imported store is used only with its schema, its lists and the graph hash that the files name. Leaves to others: the
-files (`exports.import_files`), the import itself (`server.admin`).
+Owns: that an imported store has the graph hash that the files name. Leaves to others: the files (`exports.import_files`), the import
+itself (`server.admin`), lists and schema (`store.migrations`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.runs import store_state
 
-MARKER = "import_lists"
-"""Property that names the lists of an imported node or relationship that are empty (`name`), or hold one empty text (`name=`)."""
-
 
 def require_empty(database: Database) -> None:
     """Raises StoreConflictError for a database that holds anything, whoever wrote it: a bulk load would replace it."""
@@ -22,7 +19,7 @@ def require_empty(database: Database) -> None:
 
 
 def finish_import(database: Database, graph_hash: str | None) -> None:
-    """Apply the schema, make the lists that import files cannot say, and compare the graph hash with that of the files.
+    """Make the lists that import files cannot say, apply the schema, and compare the graph hash with that of the files.
 
     A second call changes nothing. Raises StoreConflictError for a store that was not made from these files."""
     migrations.apply(database)
@@ -30,5 +27,3 @@ def finish_import(database: Database, graph_hash: str | None) -> None:
     if found != graph_hash:
         raise StoreConflictError(f"The store is not the one of the files: its graph hash is {found}, theirs is {graph_hash}.",
                                  hint="Import the files first: neo4j-admin database import full, with the options in import.args.")
-    database.in_batches("import.node_lists", marker=MARKER)
-    database.in_batches("import.relationship_lists", marker=MARKER)

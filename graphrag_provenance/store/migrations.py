@@ -1,7 +1,8 @@
 """Schema migrations: `cypher/schema/V001__name.cypher`, applied in order, immutable once applied (checksum).
 
 Owns: what is applied, in which order, and that an applied file never changes. Statements of a migration are idempotent
-(`IF NOT EXISTS`), so a migration that was cut off is simply applied again.
+(`IF NOT EXISTS`), so a migration that was cut off is simply applied again. Also owns that a store made of import files has no schema,
+hence no readers, before it has the lists that such files cannot say: an import may be cut off before it is finished.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 from graphrag_provenance.errors import ConfigurationError, SchemaVersionError
 from graphrag_provenance.resources import resource_root
 from graphrag_provenance.store.database import Database
+from graphrag_provenance.store.runs import store_state
 
+MARKER = "import_lists"
+"""Property that names the lists of an imported node or relationship that are empty (`name`), or hold one empty text (`name=`)."""
 _FILE = re.compile(r"V(\d{3})__([a-z0-9_]+)\.cypher")
 
 
@@ -72,7 +76,11 @@ def status(database: Database) -> SchemaStatus:
 
 def apply(database: Database) -> list[Migration]:
     """Apply what is pending; returns it. A second call applies nothing."""
-    pending = status(database).pending
+    found = status(database)
+    pending = found.pending
+    if not found.applied and store_state(database) is not None:
+        database.in_batches("import.node_lists", marker=MARKER)
+        database.in_batches("import.relationship_lists", marker=MARKER)
     for migration in pending:
         for statement in migration.statements:
             database.schema(statement)
