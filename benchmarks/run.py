@@ -1,6 +1,6 @@
 """Measures the product beside the floor, on the same server in one run, and prints the ratios.
 
-    python benchmarks/run.py [ingest|trace|hub|gate|time|footprint|all] [--edges N] [--rounds N] [--neo4j-version V] [--json FILE]
+    python benchmarks/run.py [ingest|trace|hub|gate|time|bulk|footprint|all] [--edges N] [--rounds N] …
 
 Owns: what is timed, in which order, and how it is told. Floor and product take turns in every round, after one round that
 is thrown away, so that both meet the same warm-up and the same noise of the machine. Times come as medians with least and
@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import data
 import floors
+from bulk import measure_bulk
 from footprint import measure_footprint
 from hubs import measure_hub
 from loads import Input, load, prepared
@@ -149,7 +150,7 @@ def _percentile(values: Sequence[float], part: int) -> float:
 
 MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {
     "ingest": measure_ingest, "trace": measure_trace, "hub": measure_hub, "gate": measure_gate, "time": measure_time,
-    "footprint": measure_footprint}
+    "bulk": measure_bulk, "footprint": measure_footprint}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 Owns: the columns of each file, which are the properties of docs/data-model.md, and how a value is written so that it comes back as it
 was. Two things such files cannot say, an empty list and a list of one empty text: they are named in the column `import_lists`, and
-`store.importing` makes them. Leaves to others: running the import (`server.admin`), the schema (`store.migrations`).
+`store.migrations` makes them. Leaves to others: running the import (`server.admin`), the schema.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.store.exporting import Everything
-from graphrag_provenance.store.importing import MARKER
+from graphrag_provenance.store.import_lists import MARKER
 
 MANIFEST = "manifest.json"
 ARGUMENTS = "import.args"
@@ -29,6 +29,7 @@ DELIMITERS = ("\x1f", "\x1e", "\ue000", "\ue001", "\uf8fe", "\uf8ff")
 _LEAST_BUFFER = 4 << 20
 _BYTES = [str(byte - 256 if byte > 127 else byte) for byte in range(256)]
 """Bytes are signed there."""
+_byte = _BYTES.__getitem__
 
 
 def _columns(text: str) -> dict[str, str]:
@@ -103,6 +104,10 @@ class _File:
                     unsaid = [*(unsaid or ()), name + "=" * len(value)]
                 else:
                     cells[at[name]] = self._list(value)
+            elif kind is bytes:
+                cells[at[name]] = self._delimiter.join(map(_byte, value))
+            elif kind is int or kind is float:
+                cells[at[name]] = repr(value)
             elif value is not None:
                 cells[at[name]] = self._cell(value)
         if unsaid is not None:
@@ -114,7 +119,7 @@ class _File:
         self._out.write(row)
 
     def _list(self, value: list[Any]) -> str:
-        text = self._delimiter.join([one if type(one) is str else str(one) for one in value])
+        text = self._delimiter.join(value if type(value[0]) is str else map(str, value))
         if text.count(self._delimiter) != len(value) - 1:
             raise DelimiterFoundError(f"A list holds the character U+{ord(self._delimiter):04X}.", hint="Another one is to part lists.")
         return _quoted(text)
@@ -122,8 +127,6 @@ class _File:
     def _cell(self, value: Any) -> str:
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, bytes):
-            return self._delimiter.join(map(_BYTES.__getitem__, value))
         if isinstance(value, datetime):
             return format_instant(value)
         return _quoted(value) if isinstance(value, str) else repr(value)
@@ -139,6 +142,8 @@ class ImportFiles:
     part: str | None = None
     """Name of a part that is written by itself: its files have no header."""
     _files: dict[str, _File] = field(default_factory=dict)
+    _labelled: dict[tuple[str, ...], tuple[_File, str]] = field(default_factory=dict)
+    """Labels → their file, and how they are written."""
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> ImportFiles:
@@ -160,11 +165,14 @@ class ImportFiles:
     def node(self, id: str, labels: Sequence[str], properties: Mapping[str, Any]) -> None:
         """One node. Raises StoreError for what the data model does not have."""
         kind = f"-{properties.get('kind')}" if "Past" in labels else ""
-        label = next((one + kind for one in labels if one + kind in NODES), None)
-        if label is None:
-            raise StoreError(f"A node is of {', '.join(labels) or 'no label'}.", hint="See: gprov verify.")
-        file = self._files.get("nodes-" + label) or self._begun("nodes-" + label)
-        file.write([_quoted(id), _quoted(self.delimiter.join(labels))], properties)
+        found = self._labelled.get((*labels, kind))
+        if found is None:
+            label = next((one + kind for one in labels if one + kind in NODES), None)
+            if label is None:
+                raise StoreError(f"A node is of {', '.join(labels) or 'no label'}.", hint="See: gprov verify.")
+            file = self._files.get("nodes-" + label) or self._begun("nodes-" + label)
+            found = self._labelled[(*labels, kind)] = file, _quoted(self.delimiter.join(labels))
+        found[0].write([_quoted(id), found[1]], properties)
 
     def relationship(self, start: str, end: str, type: str, properties: Mapping[str, Any]) -> None:
         """One relationship between two nodes by their ids."""

@@ -1,7 +1,7 @@
 """The end of an import from files: what the files could not say, and the proof that the store is the one they were made from.
 
-Owns: that an imported store is used only with its schema, its lists and the graph hash that the files name. Leaves to others: the
-files (`exports.import_files`), the import itself (`server.admin`).
+Owns: that an imported store has the graph hash that the files name. Leaves to others: the files (`exports.import_files`), the import
+itself (`server.admin`), lists and schema (`store.migrations`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from graphrag_provenance.errors import StoreConflictError
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Database
-from graphrag_provenance.store.import_lists import MARKER as MARKER
 from graphrag_provenance.store.runs import store_state
 
 

@@ -1,7 +1,8 @@
 """Schema migrations: `cypher/schema/V001__name.cypher`, applied in order, immutable once applied (checksum).
 
 Owns: what is applied, in which order, and that an applied file never changes. Statements of a migration are idempotent
-(`IF NOT EXISTS`), so a migration that was cut off is simply applied again.
+(`IF NOT EXISTS`), so a migration that was cut off is simply applied again. Also owns that a store made of import files has no schema,
+hence no readers, before it has the lists that such files cannot say: an import may be cut off before it is finished.
 """
 
 from __future__ import annotations

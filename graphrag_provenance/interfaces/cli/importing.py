@@ -15,6 +15,8 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.exports.import_files import ImportFolder, import_arguments, read_manifest
 from graphrag_provenance.ingest import IngestOptions, Summary
 from graphrag_provenance.ingest.bulk import bulk_load
+from graphrag_provenance.ingest.shuffling import shuffle
+from graphrag_provenance.integrations.spark import spark_stages
 from graphrag_provenance.interfaces.cli.context import open_database, say
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.server.admin import import_files
@@ -29,10 +31,11 @@ def finish_store(settings: Settings, graph_hash: str | None, *, local: bool) -> 
         finish_import(database, graph_hash)
 
 
-def bulk_files(paths: Sequence[Path], options: IngestOptions, folder: Path) -> Summary:
-    """The records as import files in an empty folder; no server is needed."""
+def bulk_files(paths: Sequence[Path], options: IngestOptions, folder: Path, *, spark: bool = False) -> Summary:
+    """The records as import files in an empty folder; no server is needed. `spark`: worked out by Spark."""
     with shown() as progress:
-        return bulk_load(paths, options, ImportFolder(folder), folder / "unfinished", progress=progress)
+        return bulk_load(paths, options, ImportFolder(folder), folder / "unfinished", progress=progress,
+                         means=spark_stages if spark else shuffle)
 
 
 def bulk_into_local(settings: Settings, paths: Sequence[Path], options: IngestOptions) -> Summary:

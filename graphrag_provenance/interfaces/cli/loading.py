@@ -73,6 +73,7 @@ def ingest(
         Path | None,
         typer.Option("--bulk-files", help="As --bulk, but only write the import files, into a new folder.", metavar="DIR"),
     ] = None,
+    spark: Annotated[bool, typer.Option("--spark", help="With --bulk-files: let Spark work them out.")] = False,
     dry_run: DryRun = False,
     stage: Stage = False,
     resume: Resume = None,
@@ -103,6 +104,8 @@ def ingest(
     for path in paths:
         if str(path) != "-" and not path.exists():  # before a server is started for it
             raise InputError(f"There is no file {path}.", hint="Name files, folders of *.jsonl, or - for stdin.")
+    if spark and bulk_files is None:
+        raise InputError("Spark writes import files.", hint="Name a folder for them with --bulk-files.")
     if option and pipeline is None:
         raise InputError("--option belongs to a pipeline.", hint="Name it with --pipeline.")
     options = IngestOptions(
@@ -134,7 +137,7 @@ def ingest(
             summary = importing.bulk_into_local(settings, paths, options)
         else:
             with new_folder(bulk_files) as made:
-                summary = importing.bulk_files(paths, options, made)
+                summary = importing.bulk_files(paths, options, made, spark=spark)
             say(f"Import them: neo4j-admin database import full neo4j @import.args, in {bulk_files} on the server; then gprov db import "
                 f"{bulk_files} --finish. Into the local server: gprov db import {bulk_files}.")
         report(summary.as_json(), format)

@@ -112,7 +112,7 @@ Stage = Annotated[
     bool, typer.Option("--stage", help="Hold it back: nothing is live before gprov run publish RUN; check it with --candidate.")
 ]
 Resume = Annotated[int | None, typer.Option("--resume", help="Complete an interrupted run.", metavar="RUN", min=1)]
-Workers = Annotated[int, typer.Option("--workers", help="Transactions at a time.", min=1, max=64)]
+Workers = Annotated[int, typer.Option("--workers", help="Transactions at a time; processes of a bulk load.", min=1, max=64)]
 BatchSize = Annotated[
     int | None, typer.Option("--batch-size", help="Records or edges a transaction. Default: the setting.", min=1, max=100_000)
 ]
