@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from graphrag_provenance.errors import ConfigurationError
+from graphrag_provenance.notation import parse_toml
 
 WORKSPACE_FILE = "gprov.toml"
 DEFAULT_NEO4J_VERSION = "2026.09.0"
@@ -204,7 +205,7 @@ def _workspace_values(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        values = parse_toml(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{file} is not valid TOML: {error}.") from None
     for key in values:

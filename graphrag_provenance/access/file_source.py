@@ -7,8 +7,6 @@ form denies everything it would decide. The consistency token is the hash of the
 from __future__ import annotations
 
 import hashlib
-import json
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphrag_provenance.access.interface import Decision, Grants, Refusal, reference, told, unreachable
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.model.records import AclRef, Identifier
+from graphrag_provenance.notation import parse_json, parse_toml
 
 Member = Annotated[str, Field(pattern=r"^(user|group):\S(.*\S)?$")]
 
@@ -168,7 +167,7 @@ class FileSource:
 
 def _parsed(path: Path, content: bytes) -> _File:
     text = content.decode("utf-8")
-    values = json.loads(text, object_pairs_hook=_unique) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    values = parse_json(text, _unique) if path.suffix.lower() == ".json" else parse_toml(text)
     return _File.model_validate(values)
 
 

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.model.instants import format_instant
+from graphrag_provenance.notation import parse_json
 from graphrag_provenance.store.exporting import Everything
 from graphrag_provenance.store.import_lists import MARKER
 
@@ -229,7 +230,7 @@ def _quoted(text: str) -> str:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What the files say of themselves. Raises InputError for a folder that holds none."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = parse_json((folder / MANIFEST).read_text(encoding="utf-8"))
         if found["schema"] == 1 and isinstance(found["rows"], dict):
             return dict(found)
     except (OSError, ValueError, KeyError, TypeError):

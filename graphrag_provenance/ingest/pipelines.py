@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_provenance.errors import ConfigurationError, InputError, NotFoundError
 from graphrag_provenance.ingest.graphml import COLUMNS as GRAPHML_COLUMNS
+from graphrag_provenance.notation import parse_toml
 from graphrag_provenance.resources import etl_path
 
 FILE = "pipeline.toml"
@@ -127,7 +128,7 @@ def read_pipeline(folder: Path) -> Pipeline:
     if not file.is_file():
         raise NotFoundError(f"{folder} holds no {FILE}.", hint="Name a pipeline's folder, or see: gprov pipeline list.")
     try:
-        told = _File.model_validate(tomllib.loads(_text(file)))
+        told = _File.model_validate(parse_toml(_text(file)))
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{file} is not valid TOML: {error}.") from None
     except ValidationError as error:

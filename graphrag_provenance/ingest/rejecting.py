@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TextIO
 
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.private import private
 from graphrag_provenance.store.counting import Reject
 
 _MESSAGE = 1_000
@@ -65,7 +66,7 @@ class RejectFile:
                 return
             try:
                 if self._file is None:
-                    self._file = self._path.open("w", encoding="utf-8", newline="\n")
+                    self._file = open(self._path, "w", encoding="utf-8", newline="\n", opener=private)  # noqa: SIM115
                 self._file.write(line + "\n")
                 self._file.flush()
             except OSError as error:

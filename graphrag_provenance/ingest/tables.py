@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-import shutil
+import zlib
 from pathlib import Path
 
 import duckdb
@@ -26,6 +26,9 @@ from graphrag_provenance.store.counting import Reject
 
 _ROWS = 2_000
 _OBJECT_BYTES = 32 * 1024 * 1024
+_BLOCK = 1 << 20
+_MOST_TIMES, _LEAST_BOUND = 100, 64 * 1024 * 1024
+"""How much larger a packed file may be unpacked, beyond what any may be."""
 _REMOTE = "httpfs"
 
 
@@ -69,9 +72,8 @@ def prepared(name: str, declared: InputDeclaration, place: Path | str | None, fo
     if place.suffix == ".gz":
         plain = folder / f"{name}.plain"
         try:
-            with gzip.open(place, "rb") as packed, plain.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-        except (OSError, EOFError) as error:
+            _unpack(place, plain)
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{place} cannot be unpacked: {error}.") from None
     copy = folder / f"{name}.jsonl"
     with copy.open("wb") as file:
@@ -82,6 +84,17 @@ def prepared(name: str, declared: InputDeclaration, place: Path | str | None, fo
             except Refused as refused:
                 _refuse(unreadable, Reject(str(place), line.number, refused.code, refused.message, line.data))
     return copy
+
+
+def _unpack(packed: Path, plain: Path) -> None:
+    """Raises InputError for a file that is small only because it is packed, before it fills the disk."""
+    most, size = _LEAST_BOUND + _MOST_TIMES * packed.stat().st_size, 0
+    with gzip.open(packed, "rb") as source, plain.open("wb") as file:
+        while block := source.read(_BLOCK):
+            size += len(block)
+            if size > most:
+                raise InputError(f"{packed} holds more than {_MOST_TIMES} times its size.", hint="Unpack it yourself if that is meant.")
+            file.write(block)
 
 
 def _refuse(unreadable: list[Reject], reject: Reject) -> None:

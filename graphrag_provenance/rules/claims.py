@@ -21,6 +21,7 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.identifiers import parse_address
 from graphrag_provenance.model.instants import format_instant, parse_instant
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.notation import json_lines, parse_json, parse_toml
 from graphrag_provenance.rules.chains import LONGEST, Question, Reason
 
 Form = Literal["toml", "jsonl"]
@@ -155,9 +156,9 @@ def _toml(value: Any) -> str:
 def _raw(text: str, source: str, form: Form) -> list[tuple[str, dict[str, Any]]]:
     """(place, table) of each claim."""
     if form == "jsonl":
-        return [_json_line(line, number, source) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        return [_json_line(line, number, source) for number, line in json_lines(text)]
     try:
-        raw = tomllib.loads(text)
+        raw = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source} is not valid TOML: {error}.") from None
     if raw.pop("schema", 1) != 1:
@@ -172,7 +173,7 @@ def _raw(text: str, source: str, form: Form) -> list[tuple[str, dict[str, Any]]]
 
 def _json_line(line: str, number: int, source: str) -> tuple[str, dict[str, Any]]:
     try:
-        raw = json.loads(line)
+        raw = parse_json(line)
     except ValueError as error:
         raise InputError(f"{source}:{number} is not JSON: {error}.") from None
     if not isinstance(raw, dict):

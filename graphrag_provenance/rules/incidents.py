@@ -11,7 +11,6 @@ there was none.
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.instants import parse_instant
+from graphrag_provenance.notation import json_lines, parse_json
 from graphrag_provenance.rules.gate import Problem
 
 
@@ -63,11 +63,9 @@ class Incident(BaseModel):
 def parse_incidents(text: str, source: str) -> tuple[Incident, ...]:
     """The incidents of a file. Raises InputError with file and line."""
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
+    for number, line in json_lines(text):
         try:
-            raw = json.loads(line)
+            raw = parse_json(line)
             if isinstance(raw, dict) and isinstance(raw.get("labels"), dict):
                 labels = raw["labels"]
                 problems = {name: labels.pop(name) for name in [*labels] if name in set(Problem)}

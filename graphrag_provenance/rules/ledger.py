@@ -6,7 +6,6 @@ judgement (`rules.gate`), what the store says about the evidence (`store.gate`).
 
 from __future__ import annotations
 
-import json
 import tomllib
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -16,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.identifiers import REVISION_PATTERN, parse_address, split_revision
 from graphrag_provenance.model.instants import parse_instant
+from graphrag_provenance.notation import parse_json, parse_toml
 
 USUAL_ORDER = ("prerequisite", "action", "verification")
 
@@ -117,7 +117,7 @@ class Ledger(_Strict):
 def parse_ledger(text: str, source: str) -> Ledger:
     """The ledger of a file: JSON if it starts with a brace, else TOML. Raises InputError with the place."""
     try:
-        raw: Any = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        raw: Any = parse_json(text) if text.lstrip("\ufeff \t\r\n").startswith("{") else parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source} is not valid TOML: {error}.") from None
     except ValueError as error:

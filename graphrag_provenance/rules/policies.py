@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_provenance.errors import ConfigurationError
 from graphrag_provenance.model.identifiers import canonical_json
+from graphrag_provenance.notation import parse_toml
 
 
 class _Policy(BaseModel):
@@ -120,7 +121,7 @@ def lattice(parents: Mapping[str, Iterable[str]], source: str = "the policy file
 def parse_policies(text: str, source: str = "the policy file") -> PolicyLattice:
     """A lattice from the TOML of a policy file. Raises ConfigurationError with the place (duplicates included)."""
     try:
-        parsed = _PolicyFile.model_validate(tomllib.loads(text))
+        parsed = _PolicyFile.model_validate(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{source} is not valid TOML: {error}.") from None
     except ValidationError as error:

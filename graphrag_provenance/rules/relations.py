@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from graphrag_provenance.errors import ConfigurationError
 from graphrag_provenance.model.identifiers import check_entity_type, relationship_type
 from graphrag_provenance.model.records import EdgeRecord
+from graphrag_provenance.notation import parse_toml
 from graphrag_provenance.rules.rejects import Refused, RejectCode
 
 
@@ -47,7 +48,7 @@ class _File(BaseModel):
 def parse_relations(text: str, source: str = "the relations file") -> Mapping[str, Relation]:
     """Relationship type → declaration, from TOML. Raises ConfigurationError with the place."""
     try:
-        raw = tomllib.loads(text)
+        raw = parse_toml(text)
         if "schema" in raw:
             raw["schema_"] = raw.pop("schema")
         parsed = _File.model_validate(raw)

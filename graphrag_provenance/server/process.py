@@ -58,7 +58,15 @@ def begin(runtime: Runtime, layout: Layout, *, port: int, version: str, profile:
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     layout.write_state(state)
+    _await_arguments(child, layout, state)
     return state
+
+
+def _await_arguments(child: subprocess.Popen[bytes], layout: Layout, state: State) -> None:
+    """Waits until a new process shows its arguments: for a moment after its start it has none, and would not be known as ours."""
+    deadline = time.monotonic() + _KILL_SECONDS
+    while child.poll() is None and not lives(layout, state) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
 
 
 def lives(layout: Layout, state: State) -> bool:

@@ -5,6 +5,7 @@ Owns: the mapping, for every way in which a statement travels (`links`, `loop`).
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -52,9 +53,15 @@ def errors(uri: str) -> Iterator[None]:
             f"The server at {uri} refuses the credentials.", hint="Check NEO4J_USERNAME and NEO4J_PASSWORD."
         ) from None
     except (ServiceUnavailable, SessionExpired) as error:
-        raise StoreUnavailableError(
-            f"No Neo4j answers at {uri}.", hint="Start it (gprov db start), or set NEO4J_URI."
-        ) from error
+        if (why := _tls_failure(error)) is not None:
+            raise StoreUnavailableError(
+                f"No TLS connection to {uri}: {why}.",
+                hint="The server's certificate must be of an authority that this machine trusts (+ssc in the address: of any), and the "
+                     "server must speak TLS.") from error
+        hint = "Start it (gprov db start), or set NEO4J_URI."
+        if "+s" in uri.partition("://")[0]:  # of a routed address the driver does not say why
+            hint += " It ends like this, too, if the server speaks no TLS, or this machine does not trust its certificate."
+        raise StoreUnavailableError(f"No Neo4j answers at {uri}.", hint=hint) from error
     except TransientError as error:
         raise StoreUnavailableError(f"The server is overloaded or changing: {_first(error)}", hint="Try again.") from error
     except ConstraintError as error:
@@ -75,6 +82,15 @@ def errors(uri: str) -> Iterator[None]:
         raise StoreError(f"The store failed: {_first(error)}") from error
 
 
+def _tls_failure(error: BaseException | None) -> str | None:
+    """Why the encryption failed, if it is that which failed."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return getattr(error, "verify_message", None) or (error.reason or type(error).__name__).lower().replace("_", " ")
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def _first(error: Exception) -> str:
     """Its words, in one line. Only an error of the server has them as its message; that of the driver's own is a general sentence."""
     text = (error.message if isinstance(error, Neo4jError) else None) or str(error)
@@ -87,7 +103,10 @@ def check_address(uri: str) -> None:
         parts = urlsplit(uri)
         host, _ = (parts.hostname or "").encode("idna"), parts.port
     except ValueError:
-        host = b""
+        host, parts = b"", urlsplit("")
+    if parts.username is not None or parts.password is not None:  # not repeated: it would stand in messages and logs
+        raise ConfigurationError("The address of the Neo4j server holds a user name or a password.",
+                                 hint="Set NEO4J_USERNAME and NEO4J_PASSWORD instead.")
     if uri.partition("://")[0] not in _SCHEMES or not host:
         raise ConfigurationError(f"'{uri}' is no address of a Neo4j server.",
                                  hint="Write it as neo4j://HOST:7687 or bolt://HOST:7687; with TLS as neo4j+s:// or bolt+s://.")

@@ -106,6 +106,26 @@ def test_nothing_prints(path: Path) -> None:
     assert [call.lineno for call in calls] == []
 
 
+def dangerous(source: str) -> set[str]:
+    """What a source imports or calls that unpacks archives or runs text."""
+    tree = list(ast.walk(ast.parse(source)))
+    found = {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module for node in tree if isinstance(node, ast.ImportFrom) and node.module}
+    called = {getattr(node.func, "id", None) or getattr(node.func, "attr", "") for node in tree if isinstance(node, ast.Call)}
+    return (found & {"zipfile", "tarfile", "pickle", "marshal", "shelve", "yaml"}) | (
+        called & {"eval", "exec", "unpack_archive", "extractall", "system", "popen"})
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_nothing_unpacks_archives_or_runs_text(path: Path) -> None:
+    """An archive can write over other files, and a text that runs is somebody else's program (docs/threat-model.md)."""
+    assert dangerous(path.read_text(encoding="utf-8")) == set()
+
+
+def test_a_dangerous_call_would_be_found() -> None:
+    assert dangerous("import os, tarfile\nfrom pickle import loads\nos.system('x')\neval('1')") == {"tarfile", "pickle", "system", "eval"}
+
+
 def test_the_operators_room_and_stored_cypher_hold_no_python() -> None:
     assert [name_of(path) for room in ("etl", "cypher") for path in (ROOT / room).rglob("*.py*")] == []
 

@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from graphrag_provenance.errors import ProvenanceError
+from graphrag_provenance.errors import ProvenanceError, ServerError
+from graphrag_provenance.interfaces.cli.visible import visible, visible_lines
 
 USAGE = 2
 INTERRUPTED = 130
@@ -114,6 +115,7 @@ class _End:
             typer.echo(json.dumps(body, ensure_ascii=False), err=True)
             return
         text = f"{message} {hint}" if hint else message
+        text = visible_lines(text) if code == ServerError.code else visible(text)  # the last words of a server have lines
         typer.echo(text if code == "interrupted" else f"Error: {text}", err=True)
 
     def closed_pipe(self) -> int:

@@ -27,8 +27,10 @@ from graphrag_provenance.config import Settings, default_actor
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.interfaces.cli import logs
 from graphrag_provenance.interfaces.cli.options import RoleName
+from graphrag_provenance.interfaces.cli.visible import visible_lines
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.trace_context import parse_trace_id
+from graphrag_provenance.notation import parse_toml
 from graphrag_provenance.rules.chains import address as address
 from graphrag_provenance.server.progress import shown_progress
 from graphrag_provenance.store.database import Database
@@ -39,7 +41,7 @@ def say(text: str) -> None:
     if logs.as_json():
         logs.note(text)
     else:
-        typer.echo(text, err=True)
+        typer.echo(visible_lines(text), err=True)
 
 
 def trace_id_for(flag: str | None) -> str | None:
@@ -93,7 +95,7 @@ def reader_for(
 
 def _read_reader_file(file: Path) -> _ReaderFile:
     try:
-        told = _ReaderFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        told = _ReaderFile.model_validate(parse_toml(file.read_text(encoding="utf-8")))
         for role in told.roles or ():
             Role(role)
     except OSError as error:

@@ -16,6 +16,7 @@ import typer
 
 from graphrag_provenance.config import load_settings
 from graphrag_provenance.exports.import_files import import_arguments, read_manifest
+from graphrag_provenance.interfaces.cli.visible import visible, visible_lines
 from graphrag_provenance.server.admin import backup as write_backup
 from graphrag_provenance.server.admin import import_files
 from graphrag_provenance.server.admin import restore as load_backup
@@ -102,7 +103,7 @@ def backup(
     neo4j_version: _Version = None,
 ) -> None:
     """Write the database to a file. A running server is stopped meanwhile and started again."""
-    typer.echo(write_backup(_server(home, neo4j_version), file))
+    typer.echo(visible(str(write_backup(_server(home, neo4j_version), file))))
 
 
 @app.command()
@@ -160,4 +161,4 @@ def _as_table(status: ServerStatus) -> str:
 
 
 def _say(text: str) -> None:
-    typer.echo(text, err=True)
+    typer.echo(visible_lines(text), err=True)

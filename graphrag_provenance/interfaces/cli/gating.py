@@ -38,6 +38,7 @@ from graphrag_provenance.interfaces.cli.options import (
 from graphrag_provenance.interfaces.cli.render import fields, print_json, print_lines, table
 from graphrag_provenance.interfaces.cli.tracing import AudienceName
 from graphrag_provenance.model.instants import format_instant, now
+from graphrag_provenance.private import private
 from graphrag_provenance.rules.answers import Audience
 from graphrag_provenance.rules.ledger import parse_ledger
 from graphrag_provenance.store.gate import gate as judged
@@ -89,7 +90,7 @@ def gate(
     body |= {"shadow": shadow, "at": format_instant(now())}
     target = record or (_SHADOW_FILE if shadow else None)
     if target is not None:
-        with target.open("a", encoding="utf-8") as lines:
+        with open(target, "a", encoding="utf-8", opener=private) as lines:
             lines.write(json.dumps(body, ensure_ascii=False) + "\n")
     _show(body, format)
     if body["state"] != "evidence-complete" and not shadow:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,10 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from graphrag_provenance.interfaces.cli.options import Format
+from graphrag_provenance.interfaces.cli.visible import visible
 
 _WIDE = 100_000
-_KEPT = {"\t": " "}
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
 def console() -> Console:
@@ -41,23 +39,12 @@ def console() -> Console:
 
 def plain(value: object) -> str:
     """`value` as one line of text; control, direction and other invisible characters are shown as escapes."""
-    text = value if isinstance(value, str) else _brief(value)
-    if text.isprintable():
-        return text
-    return "".join(_visible(character) for character in text)
+    return visible(value if isinstance(value, str) else _brief(value))
 
 
 def address_of(entity: Mapping[str, Any]) -> str:
     """`Type:id`, as commands take it, safe to print."""
     return f"{plain(entity['type'])}:{plain(entity['id'])}"
-
-
-def _visible(character: str) -> str:
-    if character in _KEPT:
-        return _KEPT[character]
-    if unicodedata.category(character) in _HIDDEN and character != "\u200d":
-        return character.encode("unicode_escape").decode("ascii")
-    return character
 
 
 def _brief(value: object) -> str:

@@ -6,6 +6,7 @@ and relations (shipped in `etl/`).
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ import typer
 from graphrag_provenance.config import WORKSPACE_FILE
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.interfaces.cli.context import say
+from graphrag_provenance.interfaces.cli.visible import visible
 from graphrag_provenance.resources import etl_path
 
 _SETTINGS = """\
@@ -62,8 +64,8 @@ def init(
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        typer.echo(path)
-    inside = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
+        typer.echo(visible(str(path)))
+    inside = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
     say(
         "Next: " + inside + "gprov ingest records --pipeline-name example --relations relations.toml "
         "&& gprov trace System:SYS_A System:SYS_B"

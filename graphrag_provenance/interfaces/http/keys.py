@@ -25,6 +25,7 @@ from graphrag_provenance.errors import IdentityUnavailableError, ProvenanceError
 from graphrag_provenance.events import report
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.notation import parse_toml
 
 PREFIX = "gprov_"
 _NOBODY = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
@@ -109,7 +110,7 @@ def _for_its_owner_only(found: os.stat_result) -> None:
 
 def _entries(text: str) -> dict[str, KeyEntry]:
     try:
-        keys = _File.model_validate(tomllib.loads(text)).key
+        keys = _File.model_validate(parse_toml(text)).key
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"it is not valid TOML: {error}") from None
     except ValidationError as error:

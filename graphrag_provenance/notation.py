@@ -1,0 +1,49 @@
+"""TOML and JSON of files that somebody wrote (spec 1, "What bad input gets").
+
+Owns: that text which is none, whatever is wrong with it, is told by one kind of error: too deep a nest and a number of too many digits
+included, for which the parsers have others. A byte-order mark is skipped; a line of JSON ends at a line feed and nowhere else. Leaves to
+others: what the values mean, and records (`ingest.validate`).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_BOM = "\ufeff"
+_DEEP = "it is nested too deeply"
+_LONG = "a number has too many digits"
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text. Raises tomllib.TOMLDecodeError."""
+    try:
+        return tomllib.loads(text.removeprefix(_BOM))
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError(_DEEP) from None
+    except ValueError:
+        raise tomllib.TOMLDecodeError(_LONG) from None
+
+
+def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The value of a JSON text; `pairs` makes each object. Raises json.JSONDecodeError, or what `pairs` raises."""
+    try:
+        return json.loads(text.removeprefix(_BOM), object_pairs_hook=pairs, parse_int=_integer)
+    except RecursionError:
+        raise json.JSONDecodeError(_DEEP, text, 0) from None
+
+
+def json_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers. Other characters that end a line of prose may stand in a text of JSON."""
+    return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip(" \t\r"))
+
+
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise json.JSONDecodeError(_LONG, digits, 0) from None

@@ -1,0 +1,1 @@
+"""Hostile input to every command: no traceback, a documented exit code, one clear sentence, nothing half-written."""
