@@ -143,8 +143,7 @@ def peak(folder: Path, edges: int) -> int:
         tracemalloc.stop()
 
 
-def test_memory_follows_the_part_and_not_the_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_provenance.ingest.sources._BLOCK", 10_000)
+def test_memory_follows_the_part_and_not_the_input(tmp_path: Path) -> None:
     peak(tmp_path, 100)  # what is loaded once
     small, large = peak(tmp_path, 300), peak(tmp_path, 1_200)
     assert large - small < 800_000, "900 edges take 3.6 MB where they are held"
@@ -172,8 +171,7 @@ def test_room_is_looked_for_before_anything_is_written(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("size", [1, 7, 30, 1_000])
-def test_blocks_hold_the_lines_of_a_file(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_provenance.ingest.sources._BLOCK", 5)
+def test_blocks_hold_the_lines_of_a_file(tmp_path: Path, size: int) -> None:
     file = tmp_path / "odd.jsonl"
     file.write_bytes(b"\xef\xbb\xbf{1}\r\n\n" + b"x" * 40 + b"\r\n{2}\n\n\n{3}\n" + b"y" * 41 + b"\n{4}")
     source = Source("odd", file, file.stat().st_size)
