@@ -26,14 +26,14 @@ MOST_UNREADABLE = 100_000
 class RejectFile:
     """Collects rejects; safe to share between threads. Without a path it only counts."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, places: bool = False) -> None:
         self._path = path
         self._file: TextIO | None = None
         self._lock = threading.Lock()
         self.counts: Counter[str] = Counter()
         self.by_file: Counter[tuple[str, str]] = Counter()
-        self.places: set[tuple[str, int]] = set()
-        """(file, line) of each."""
+        self.places: set[tuple[str, int]] | None = set() if places else None
+        """(file, line) of each, for whom asks for it: it grows with what is refused."""
 
     @property
     def total(self) -> int:
@@ -61,7 +61,8 @@ class RejectFile:
         with self._lock:
             self.counts[reject.code.value] += 1
             self.by_file[reject.file, reject.code.value] += 1
-            self.places.add((reject.file, reject.line))
+            if self.places is not None:
+                self.places.add((reject.file, reject.line))
             if self._path is None:
                 return
             try:

@@ -124,7 +124,7 @@ def blocks(source: Source, size: int) -> Iterator[Block]:
     """A source as blocks of about that many bytes. Every block begins after the end of a line."""
     with _opened(source) as file:
         start = at = number = ended = 0
-        while data := file.read(_BLOCK):
+        while data := file.read(min(_BLOCK, size)):
             if at + len(data) - start >= size and (last := data.rfind(b"\n")) >= 0:
                 yield Block(source, start, at + last + 1, number)
                 ended += data.count(b"\n")

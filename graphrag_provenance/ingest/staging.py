@@ -105,7 +105,7 @@ def stage(
         path = options.rejects or Path(f"{run.run_id}.rejected.jsonl")
         with sealing(database, run):
             load, candidate = database.rehearse(
-                lambda tx: _carried_out(Within(database, tx), sources, options, _as_part(run), RejectFile(path), progress),
+                lambda tx: _carried_out(Within(database, tx), sources, options, _as_part(run), RejectFile(path, places=True), progress),
                 metadata=run.metadata)
             load.outcome.writes = Writes()  # they were taken back
             check_unchanged(sources, inputs.hashes, "Nothing was staged; stage it again.")
@@ -222,9 +222,12 @@ def _options(held: Held, order: PolicyLattice) -> IngestOptions:
 
 def _accepted(source: Source, load: Load) -> Iterator[bytes]:
     """The lines of a source at their places, those of rejected records blank: what is refused today may be accepted tomorrow."""
+    refused = load.rejects.places
+    if refused is None:
+        raise AssertionError("nobody kept which lines were refused")
     last = 0
     for line in lines(source, load.options.max_line_bytes):
-        kept = b"" if line.too_long or (line.file, line.number) in load.rejects.places else line.data
+        kept = b"" if line.too_long or (line.file, line.number) in refused else line.data
         yield b"\n" * (line.number - last - 1) + kept + b"\n"
         last = line.number
 

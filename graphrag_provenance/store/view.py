@@ -29,12 +29,14 @@ _QUERY: dict[Kind, str] = {
 }
 
 _MET = 1_000_000
+_REMEMBERED = 50_000
+"""Nodes of a kind, at 1 to 1.5 KB each."""
 
 
 class View:
     """Nodes by kind and key. Safe to share between the threads of one run."""
 
-    def __init__(self, *, seq: int = 0, completes: frozenset[int] = frozenset(), dry: bool = False, limit: int = 100_000,
+    def __init__(self, *, seq: int = 0, completes: frozenset[int] = frozenset(), dry: bool = False, limit: int = _REMEMBERED,
                  virgin: bool = False, whole: bool = False) -> None:
         self.dry = dry
         self._whole = whole

@@ -42,7 +42,9 @@ def files(folder: Path) -> dict[str, list[str]]:
 def test_spark_comes_to_the_same(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_bytes(b'{"kind":"edge"}\n{"kind"\n')
-    paths = [*sorted(SAMPLE.glob("*.jsonl")), bad]
+    whole = tmp_path / "sample.jsonl"
+    whole.write_bytes(b"".join(file.read_bytes() for file in sorted(SAMPLE.glob("*.jsonl"))))
+    paths = [whole, bad]
     options = IngestOptions(policies=parse_policies((SAMPLE / "policies.toml").read_text(encoding="utf-8")), workers=1,
                             verify_quotes=QuoteMode.STRICT)
     loaded: list[Summary] = []

@@ -168,7 +168,8 @@ def test_files_are_written_without_a_server_and_a_bulk_load_meets_only_an_empty_
     assert not (tmp_path / "home").exists(), "no server was started for it"
     for args, told in (
         (["--bulk"], "NEO4J_URI names another"), (["--bulk-files", str(tmp_path / "files")], "exists already"),
-        (["--bulk", "--pipeline", "csv"], "standard records"), (["--bulk-files", "x", "--resume", "1"], "no dry run"),
+        (["--bulk", "--pipeline", "csv"], "standard records"), (["--spark"], "Spark writes import files"),
+        (["--bulk-files", "x", "--resume", "1"], "no dry run"),
     ):
         refused = gprov(*args)
         assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus.records import POLICIES, chunk, document, edge, entity, revision, write
+from corpus.records import POLICIES, chunk, cites, document, edge, entity, revision, sha256, write
 
 from graphrag_provenance.errors import InputError, StoreError
 from graphrag_provenance.exports.import_files import ImportFolder, import_arguments
 from graphrag_provenance.ingest import IngestOptions
 from graphrag_provenance.ingest.bulk import Cut, bulk_load
+from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.ingest.sources import Line, Source, blocks, content, lines
 from graphrag_provenance.resources import etl_path
 from graphrag_provenance.rules.policies import parse_policies
@@ -87,6 +88,42 @@ def test_processes_come_to_what_one_does(tmp_path: Path) -> None:
         f"--nodes={folder}/nodes-Chunk.csv,{folder}/nodes-Chunk.part-.*"]
 
 
+def entangled() -> Iterator[dict[str, Any]]:
+    """Edges of many parts that share what no record declares, spellings of an end, and ids; each kind of what one part asks of another."""
+    for number in range(12):
+        ends = ("System: A ", "depends_on", f"Team:{number}")
+        yield edge(*ends, "d1@1#c", cites("nowhere@1#c", policy="public"), edge_id=f"e{number}", attributes={"n": 1})
+        yield edge(*ends, "d1@1#c", policy="secret", edge_id=f"e{number}", attributes={"n": 2})
+        yield edge("System:A", "depends_on", f"Team:x{number}", "d1@1#c", edge_id=f"e{number}")
+        yield edge("System:A", "owns", f"Team:{number}", "foreign@1#c", edge_id=f"f{number}", policy="public")
+        yield edge("System:A", "uses", f"Team:{number}", cites("d1@1#c", quote_hash=sha256("of"), span=[5, 7]), edge_id=f"q{number}")
+        yield edge("System:A", "uses", f"Team:{number}", cites("d1@1#c", quote_hash=sha256("on"), span=[5, 7]), edge_id=f"w{number}")
+        yield edge("System:A", "cites", f"Team:{number}", "d2@1#c", "d2@2#c", edge_id=f"g{number}", policy="public")
+    yield from (document("d1", policy="internal"), revision("d1@1"), chunk("d1@1", "c"), entity("Team:3"))
+    yield from (document("foreign", tenant="OTHER"), document("d2"), revision("d2@1"),
+                revision("d2@2", effective_at="2026-02-01T00:00:00Z", complete=True))
+
+
+def test_what_parts_share_is_decided_and_counted_once(tmp_path: Path) -> None:
+    records = [*entangled()]
+    found, told = [], []
+    for name, cut in (("one", Cut()), ("many", Cut(block=2_000, part=900))):
+        file = write(tmp_path / "in.jsonl", records)
+        (tmp_path / name).mkdir()
+        summary = bulk_load([file], options(tmp_path, verify_quotes=QuoteMode.STRICT), ImportFolder(tmp_path / name),
+                            tmp_path / "unfinished", cut=cut)
+        rows = sorted(row for rows in files(tmp_path / name).values() for row in rows if row)
+        found.append((summary.run["graph_hash"], summary.outcome, summary.rejected, [*dict.fromkeys(rows)]))
+        told.append((tmp_path / "rejects.jsonl").read_text(encoding="utf-8"))
+    assert found[0] == found[1]
+    assert told[0] == told[1]
+    summary_json, ends = summary.as_json(), {"System:A"} | {f"Team:{n}" for n in range(12)}
+    assert summary_json["entities"] == {"created": 1, "updated": 0, "unchanged": 0, "from_edges": len(ends) - 1, "aliases": 1}
+    assert summary_json["rejected_reasons"] == {"edge-id-conflict": 12, "tenant-mismatch": 12, "quote-absent": 12}
+    assert summary_json["edges"] == {"published": 36, "withheld": 0, "unchanged": 0, "retracted": 0, "unregistered": 24, "overruled": 0}
+    assert summary_json["writes"]["nodes"] == 36 + len(ends) + 1 + 3 * 4, "edges, ends, an alias, and sources"
+
+
 def records(edges: int) -> Iterator[dict[str, Any]]:
     """Edges before what they cite."""
     for number in range(edges):
@@ -106,8 +143,7 @@ def peak(folder: Path, edges: int) -> int:
         tracemalloc.stop()
 
 
-def test_memory_follows_the_part_and_not_the_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_provenance.ingest.sources._BLOCK", 10_000)
+def test_memory_follows_the_part_and_not_the_input(tmp_path: Path) -> None:
     peak(tmp_path, 100)  # what is loaded once
     small, large = peak(tmp_path, 300), peak(tmp_path, 1_200)
     assert large - small < 800_000, "900 edges take 3.6 MB where they are held"
@@ -135,8 +171,7 @@ def test_room_is_looked_for_before_anything_is_written(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("size", [1, 7, 30, 1_000])
-def test_blocks_hold_the_lines_of_a_file(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_provenance.ingest.sources._BLOCK", 5)
+def test_blocks_hold_the_lines_of_a_file(tmp_path: Path, size: int) -> None:
     file = tmp_path / "odd.jsonl"
     file.write_bytes(b"\xef\xbb\xbf{1}\r\n\n" + b"x" * 40 + b"\r\n{2}\n\n\n{3}\n" + b"y" * 41 + b"\n{4}")
     source = Source("odd", file, file.stat().st_size)
