@@ -82,6 +82,15 @@ def test_a_claim_is_asked_as_it_is_written() -> None:
     assert (plain.directed, plain.require_current, plain.max_hops, plain.at) == (True, True, 2, None)
 
 
+def test_a_long_list_is_written_over_several_lines_under_the_names_of_the_file() -> None:
+    many = golden(expect_edges=[f"edge-{number:040}" for number in range(9)])
+    text = written([many], [])
+    assert max(map(len, text.splitlines())) < 100
+    assert "from = " in text
+    assert "from_" not in text
+    assert parse_golden(text, "f") == (many,)
+
+
 TEXT = st.text(max_size=12)
 QUESTIONS = st.lists(st.builds(
     lambda number, **more: golden(id=f"{number}", **more), st.uuids(), why=TEXT, environment=st.none() | TEXT, max_hops=st.integers(1, 8),

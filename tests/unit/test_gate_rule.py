@@ -135,6 +135,12 @@ def test_the_trouble_of_an_edge_is_told_of_a_passage_once_and_only_where_it_is()
     assert (other.as_json()["edge_id"], other.as_json()["passage"]) == ("e2", None)
 
 
+def test_a_facet_begins_with_the_first_of_its_passages_whichever_sentence_cites_it() -> None:
+    known = facts(passage("d@1#9", 9), passage("d@1#1", 1), passage("d@1#5", 5))
+    sound = ledger(entry("x", "d@1#9"), entry("x", "d@1#1"), entry("y", "d@1#5"), facets=["x", "y"], order=["x", "y"])
+    assert judge(sound, known, NOW).reasons == ()
+
+
 def test_all_problems_are_told_at_once_sorted() -> None:
     known = facts(edge("e1", "S:b", "S:c", current=False, disputed=True, environment="staging"), passage("d@1#1", 9), passage("d@1#2", 1))
     found = judge(ledger(
