@@ -139,6 +139,30 @@ def test_history_keeps_retired_evidence_and_hides_what_is_stricter(
     assert not who.keys() & (full[2]["run"] | full[2]["retired_by"]).keys()
 
 
+def test_who_changed_an_edge_is_for_auditors(store: Database, world: str) -> None:
+    shown = edge_history(store, reader(world, "internal"), "a->b")
+    assert "changed_by" not in shown
+    assert [set(one["run"]) for one in shown["history"]] == [{"seq", "pipeline", "version", "at"}]
+    heard = edge_history(store, reader(world, "internal", auditor=True), "a->b")
+    assert set(heard["changed_by"]) == {"seq", "kind", "pipeline", "version", "actor", "at"}
+    assert (heard["changed_by"]["kind"], heard["changed_by"]["seq"]) == ("ingest", heard["history"][0]["run"]["seq"])
+    assert heard["history"][0]["run"]["actor"] == heard["changed_by"]["actor"]
+    run = run_show(store, heard["changed_by"]["seq"])
+    assert (run["schema"], heard["schema"], shown["schema"], heard["changed_by"]["at"]) == (1, 1, 1, run["finished_at"])
+
+
+def test_an_entity_is_told_whole_and_in_order(store: Database, load: Load, tenant: str, cypher: Cypher) -> None:
+    load(tenant, edge("n", "b"), thing("n", ("Zulu", "declared"), ("Alfa", "declared"), ("Mike", "declared"), ("Echo", "exact"),
+                                       attributes={"a": 1}))
+    cypher("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
+    shown = entity_show(store, reader(tenant, "internal"), ("Thing", "n"))
+    assert [one["alias"] for one in shown["aliases"]] == sorted(one["alias"] for one in shown["aliases"])
+    assert (shown["schema"], shown["attributes"], [one["relation"] for one in shown["edges"]]) == (1, {"a": 1}, ["calls"])
+    (found,) = entity_find(store, reader(tenant, "internal"), "Zulu")
+    assert (found["names"], shown["names"]) == (shown["names"], shown["names"])
+    assert shown["names"]
+
+
 @pytest.mark.parametrize(("text", "found"), [
     ("a", ["a"]), ("Alpha One", ["a"]), ("lonely", ["lonely"]), ("lone", ["lonely"]), ("mute", []), ("h", []), ("Hotel", []),
     ('a" OR *:* ~', []), ("!!", []), ("absent", [])])

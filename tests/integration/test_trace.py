@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -266,11 +266,39 @@ def test_each_stored_query_leaves_out_what_was_tried(wiped: Database, pairs: str
     assert raw(wiped, pairs, name, form, replace(anywhere, not_environments=(), not_regions=())) != []
 
 
+HIDDEN_ONLY = ("policy", "unknown policy", "reference", "lost references")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_stored_query_for_auditors_passes_by_permission_alone(wiped: Database, pairs: str, form: str) -> None:
+    def found(names: Iterable[str], asked: Conditions) -> set[str]:
+        searches = [search(wiped, pairs, name, name + "'", form)._any([asked]) for name in names]
+        return {name for name, chains in zip(names, answer_together(wiped, searches), strict=True) if chains != [None]}
+
+    assert found(["sound", *UNSOUND], replace(ASKED, not_environments=(), not_regions=())) == {"sound", *HIDDEN_ONLY}
+    anywhere = replace(ASKED, environment=None, region=None)
+    assert found(["tried", "place"], anywhere) == set()
+    assert found(["tried", "place"], replace(anywhere, not_environments=(), not_regions=())) == {"tried", "place"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_stored_query_sees_an_end_by_what_the_reader_may_see_of_it(wiped: Database, pairs: str, form: str) -> None:
+    """An end at hidden edges only is not there; one hidden end does not hide the other."""
+    hidden = (*HIDDEN_ONLY, "no policy", "lost policies", "tenant")
+    ends = [pair for name in hidden for pair in ((name, "sound"), ("sound", name))]
+    searches = [search(wiped, pairs, *pair, form)._ask([ASKED]) for pair in ends]
+    seen = [(row["source_visible"], row["target_visible"]) for (row,) in answer_together(wiped, searches)]
+    assert dict(zip(ends, seen, strict=True)) == {pair: (pair[0] == "sound", pair[1] == "sound") for pair in ends}
+
+
 def raw(database: Database, tenant: str, name: str, form: str, asked: Conditions) -> Any:
     """What the stored query of a form finds between `name` and `name'`."""
-    question = Question(("Thing", name), ("Thing", name + "'"), **FORMS[form])
-    search = TraceSearch(Views(database, reader(tenant, "internal"), frozenset()), question)
-    return answer_together(database, [search._ask([asked])])[0][0]["chains"]
+    return answer_together(database, [search(database, tenant, name, name + "'", form)._ask([asked])])[0][0]["chains"]
+
+
+def search(database: Database, tenant: str, source: str, target: str, form: str) -> TraceSearch:
+    question = Question(("Thing", source), ("Thing", target), **FORMS[form])
+    return TraceSearch(Views(database, reader(tenant, "internal"), frozenset()), question)
 
 
 # Scope.
@@ -351,13 +379,15 @@ def test_a_thing_is_not_proved_by_itself(wiped: Database, load: Load, tenant: st
 # Names.
 
 def test_names_reach_ids_over_declared_aliases_of_visible_things_only(wiped: Database, load: Load, tenant: str) -> None:
-    load(tenant, edge("a", "b"), edge("a2", "b"), edge("h", "k", policy="hr"),
-         thing("a", ("Alpha", "declared"), ("Al", "guess"), ("Both", "declared")),
+    load(tenant, edge("a", "b"), edge("a2", "b"), edge("h", "k", policy="hr"), edge("g", "k", acl=ACL),
+         thing("g", ("Guarded", "declared")), thing("a", ("Alpha", "declared"), ("Al", "guess"), ("Both", "declared")),
          thing("a2", ("Both", "exact")), thing("h", ("Alpha", "declared"), ("Hidden", "declared")))
     assert edges(ask(wiped, tenant, "Alpha", "b")) == ["a->b"]
     assert ask(wiped, tenant, "Al", "b")["reason"] == "alias-guessed"
     assert ask(wiped, tenant, "Both", "b")["reason"] == "entity-join"
     assert ask(wiped, tenant, "Hidden", "b")["reason"] == "unknown-entity"
+    assert ask(wiped, tenant, "Guarded", "b")["reason"] == "unknown-entity"
+    assert ask(wiped, tenant, "Guarded", "k", granted=frozenset({ACL_KEY}))["reason"] is None
     assert ask(wiped, tenant, "Al", "nothing")["reason"] == "unknown-entity"
 
 

@@ -80,7 +80,7 @@ class Campaign:
         for test in self.needed():
             items = [item for item in session.items if item.path == ROOT / "tests" / test]
             concerned = [one for one in self.chosen if one not in self.red and test in self.tests(one)]
-            if not concerned:
+            if not concerned or not items:
                 continue
             session._setupstate.teardown_exact(items[0])  # what the file before shared
             reached = {item: self.reaches(session, item, items) for item in items}

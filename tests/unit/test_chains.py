@@ -18,6 +18,7 @@ from graphrag_provenance.rules.chains import (
     Question,
     Reason,
     Step,
+    address,
     conditions,
     failures,
     hop_holds,
@@ -107,6 +108,27 @@ def test_a_hop_alone_is_judged_as_it_is_within_a_chain(second: Step, constraint:
     hidden = constraint in ("tenant", "access", "evidence")
     unmet = constraint in ("stale-revision", "disputed", "time-scope")
     assert alone == {"access": not hidden, "stands": not hidden and not unmet, "holds": constraint in ("", "join")}
+
+
+def test_what_speaks_against_an_edge_does_not_make_it_current() -> None:
+    stale, against = item(content={"head": "D@2"}), item(content={"polarity": "refutes"})
+    assert failing(chain(step(B, C, evidence=(stale, against)))) == ["stale-revision", "disputed"]
+
+
+def test_the_instant_of_a_question_goes_before_now() -> None:
+    then = NOW - timedelta(days=9)
+    assert (conditions(replace(QUESTION, at=then), NOW).at, conditions(QUESTION, NOW).at) == (then, NOW)
+
+
+def test_a_path_that_does_not_join_fails_as_a_whole() -> None:
+    (failure,) = failures(chain(), replace(QUESTION, max_hops=1), conditions(QUESTION, NOW), "T", ALLOWED, frozenset())
+    assert (failure.hop, failure.edge_id, failure.constraint) == (0, None, "join")
+
+
+def test_an_address_is_read_or_it_is_said_how_to_write_one() -> None:
+    assert address("System:a") == ("System", "a")
+    with pytest.raises(InputError):
+        address("a")
 
 
 def test_a_hop_at_its_place_has_the_relation_of_that_place() -> None:

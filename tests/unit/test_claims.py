@@ -69,6 +69,28 @@ def test_a_claim_without_a_reader_is_asked_by_the_caller_or_by_nobody() -> None:
         claim.reader(None, "p")
 
 
+@pytest.mark.parametrize(("tenant", "clearance", "names"), [
+    ("T", ["internal"], True), ("T", [], True), ("T", None, False), (None, ["internal"], False), (None, None, False)])
+def test_a_claim_names_its_reader_with_tenant_and_clearance(tenant: str | None, clearance: list[str] | None, names: bool) -> None:
+    assert golden(tenant=tenant, clearance=clearance).names_reader is names
+
+
+def test_a_claim_is_asked_as_it_is_written() -> None:
+    asked = golden(undirected=True, allow_stale=True, environment="e", region="r", at="2026-01-01T00:00:00Z").question(6)
+    assert (asked.directed, asked.require_current, asked.max_hops, asked.environment, asked.region) == (False, False, 6, "e", "r")
+    plain = golden(max_hops=2).question(6)
+    assert (plain.directed, plain.require_current, plain.max_hops, plain.at) == (True, True, 2, None)
+
+
+def test_a_long_list_is_written_over_several_lines_under_the_names_of_the_file() -> None:
+    many = golden(expect_edges=[f"edge-{number:040}" for number in range(9)])
+    text = written([many], [])
+    assert max(map(len, text.splitlines())) < 100
+    assert "from = " in text
+    assert "from_" not in text
+    assert parse_golden(text, "f") == (many,)
+
+
 TEXT = st.text(max_size=12)
 QUESTIONS = st.lists(st.builds(
     lambda number, **more: golden(id=f"{number}", **more), st.uuids(), why=TEXT, environment=st.none() | TEXT, max_hops=st.integers(1, 8),

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from corpus.records import POLICIES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,3 +93,61 @@ def test_evidence_of_the_same_edge_goes_before_that_of_another() -> None:
         assert (found["to"], found["by"]) == ({"chunk": "c", "span": [4, 5]}, "evidence")
     (found,) = diff(before, side("d@2", {}, Z=cited("b", "q", (0, 1), "d@2")), None)["re_anchored"]
     assert (found["edge_id"], found["to"]["chunk"]) == ("E", "b")
+
+
+def needing(*statements: str, references: tuple[str, ...] = (), chunk: str = "a", until: int | None = None) -> Item:
+    found = cited(chunk, None, None)
+    return Item({**found.content, "until": until}, statements, references, found.tenants)
+
+
+def both(before: dict[str, Item], after: dict[str, Item], *, auditor: bool = False, order: Any = POLICIES) -> dict[str, Any]:
+    return diff(side("d@1", {}, **before), side("d@2", {}, **after), order, auditor=auditor)
+
+
+def test_an_edge_is_kept_gained_or_lost() -> None:
+    found = both({"E2": needing("public"), "E1": needing("public", until=3)}, {"E1": needing("public"), "E3": needing("public")})
+    assert {name: [one["edge_id"] for one in found[name]] for name in ("kept", "gained", "lost", "policy_changed")} == {
+        "kept": ["E1"], "gained": ["E3"], "lost": ["E2"], "policy_changed": []}
+    assert found["kept"][0]["evidence"] == {"before": 1, "after": 1, "active": 1}
+    assert found["lost"][0]["quote_found"] is False
+
+
+@pytest.mark.parametrize(("was", "now", "told"), [
+    (needing("public"), needing("internal"), ({"policies": ["public"], "acl": []}, {"policies": ["internal"], "acl": []})),
+    (needing("internal"), needing("internal", "public"), None),  # the same join
+    (needing("internal"), needing("internal", "misspelt"),
+     ({"policies": ["internal"], "acl": []}, {"policies": ["internal", "misspelt"], "acl": []})),
+    (needing("public"), needing("public", references=("b", "a")),
+     ({"policies": ["public"], "acl": []}, {"policies": ["public"], "acl": ["a", "b"]})),
+])
+def test_a_policy_that_changed_is_told_and_named_to_auditors_only(was: Item, now: Item, told: tuple[Any, Any] | None) -> None:
+    found = both({"E": was}, {"E": now}, auditor=True)["policy_changed"]
+    assert found == ([] if told is None else [{"edge_id": "E", "before": told[0], "after": told[1]}])
+    assert both({"E": was}, {"E": now})["policy_changed"] == ([] if told is None else [{"edge_id": "E"}])
+
+
+def test_without_an_order_every_statement_is_named() -> None:
+    (found,) = both({"E": needing("public")}, {"E": needing("internal", "public")}, auditor=True, order=None)["policy_changed"]
+    assert found["after"]["policies"] == ["internal", "public"]
+
+
+def test_of_several_places_the_first_is_told() -> None:
+    places = [cited(chunk, "q", span) for chunk, span in (("b", (0, 1)), ("a", (5, 6)), ("a", (1, 2)))]
+    after = Side("d@2", [], {"E": EDGE}, {"E": places}, dict)
+    (found,) = diff(side("d@1", {}, E=cited("z", "q", (0, 1))), after, None)["re_anchored"]
+    assert found["to"] == {"chunk": "a", "span": [1, 2]}
+
+
+def test_chunks_are_told_in_order_and_moved_ones_first_to_first() -> None:
+    before = [Passage(name, n, name.lower(), version) for n, (name, version) in enumerate(zip("hgfedc", "212121", strict=True))]
+    found = chunk_changes(before, [Passage(name, n, "other", "3") for n, name in enumerate("hgfedc")])
+    assert found["changed"] == list("cdefgh")
+    twins = chunk_changes([Passage("x", 5, "same", "1"), Passage("y", 1, "same", "1")],
+                          [Passage("q", 9, "same", "1"), Passage("p", 2, "same", "1")])
+    assert twins["moved"] == [{"from": "y", "to": "p"}, {"from": "x", "to": "q"}]
+    cut = chunk_changes(before, [Passage(f"n{n}", n, "other", version) for n, version in enumerate("8769")])
+    assert cut["chunker_changed"] == {"before": ["1", "2"], "after": ["6", "7", "8", "9"]}
+
+
+def test_a_line_of_nothing_but_these_revisions_places_them() -> None:
+    assert removed(['["c1","d@2"]'], ("d@3", "d@2", "d@1"), "d@1", "d@3", ["c1"]) == {"c1"}

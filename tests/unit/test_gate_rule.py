@@ -114,6 +114,33 @@ def test_a_later_facet_does_not_begin_before_an_earlier_one(entries: Any, known:
     assert list(found.reasons) == (["section-order"] if told else [])
 
 
+def test_a_sentence_without_a_region_of_its_own_is_about_that_of_the_answer() -> None:
+    whole = {"environment": "production", "region": "eu"}
+    known = facts(edge("e1", region="us"))
+    assert judge(ledger(entry(None, "e1"), condition=whole), known, NOW).reasons == ("wrong-environment",)
+    own = entry(None, "e1", condition={"region": "us"})
+    assert [one.detail for one in judge(ledger(own, condition=whole), known, NOW).findings] == [
+        "is said of region us, the answer is about eu"]
+    assert judge(ledger(entry(None, "e1", condition={"region": "us"})), known, NOW).reasons == ()
+    same = entry(None, "e1", condition={"region": "us", "environment": "production"})
+    assert judge(ledger(same, condition=whole | {"region": "us"}), known, NOW).reasons == ()
+
+
+def test_the_trouble_of_an_edge_is_told_of_a_passage_once_and_only_where_it_is() -> None:
+    known = facts(passage("d@1#1", cited_by=("e1", "e2")), edge("e1"), edge("e2", disputed=True))
+    (found,) = judge(ledger(entry(None, "d@1#1")), known, NOW).findings
+    assert found.as_json() == {"reason": "conflict", "entry": 1, "detail": "evidence speaks against e2", "edge_id": None,
+                               "passage": {"doc": "d@1", "chunk": "1"}}
+    (other,) = judge(ledger(entry(None, "e2")), known, NOW).findings
+    assert (other.as_json()["edge_id"], other.as_json()["passage"]) == ("e2", None)
+
+
+def test_a_facet_begins_with_the_first_of_its_passages_whichever_sentence_cites_it() -> None:
+    known = facts(passage("d@1#9", 9), passage("d@1#1", 1), passage("d@1#5", 5))
+    sound = ledger(entry("x", "d@1#9"), entry("x", "d@1#1"), entry("y", "d@1#5"), facets=["x", "y"], order=["x", "y"])
+    assert judge(sound, known, NOW).reasons == ()
+
+
 def test_all_problems_are_told_at_once_sorted() -> None:
     known = facts(edge("e1", "S:b", "S:c", current=False, disputed=True, environment="staging"), passage("d@1#1", 9), passage("d@1#2", 1))
     found = judge(ledger(

@@ -80,6 +80,20 @@ def test_the_case_of_a_relation_tells_no_edges_apart_and_the_least_spelling_stay
     assert merged(edge("E", says("a", relation="OWNS")), edge("F", says("b"))) == [Union("F", says("b", relation="OWNS"), None, ("E",))]
 
 
+def test_edges_whose_source_has_another_type_stay_two() -> None:
+    here, other = says("b"), says("b")._replace(source_type="Service")
+    assert [one.joined for one in merged(edge("E", says("a")), edge("F", other))] == [()]
+    assert here != other
+
+
+def test_a_record_about_a_merged_entity_concerns_the_merge() -> None:
+    merges = Merges({(T, "System", "a"): "b"}, {})
+    assert merges.concern(T, {"source": {"type": "System", "id": "a"}})
+    assert merges.concern(T, {"target": {"type": "System", "id": "a"}})
+    assert not merges.concern(T, {"source": {"type": "Team", "id": "a"}, "target": "a"})
+    assert not Merges({}, {}).concern(T, {"source": {"type": "System", "id": "a"}})
+
+
 def test_only_the_type_that_is_merged_is_renamed() -> None:
     assert merged(edge("E", says("c", "a")), edge("F", says("a", "a", source_type="Team"))) == []
     assert merged(edge("E", says("a", "a"))) == [Union("E", says("b", "a"), None)]

@@ -24,6 +24,12 @@ def sees(order: PolicyLattice, clearances: tuple[str, ...], statements: set[str]
     return all(order.knows(name) for name in statements) and statements <= order.covers(clearances)
 
 
+def test_one_statement_less_opens_though_the_others_stay() -> None:
+    order = lattice({"a": [], "b": [], "c": []})
+    assert effect(order, ("a", "b"), order, ("a",), rewritten=True) is Effect.OPENED
+    assert effect(order, ("a",), order, ("a", "b"), rewritten=True) is Effect.CLOSED
+
+
 @given(orders(), orders(), st.sets(st.sampled_from(NAMES), min_size=1))
 def test_an_edge_opens_iff_some_reader_gains_it(old: PolicyLattice, new: PolicyLattice, statements: set[str]) -> None:
     before, after = (order.join(statements) if all(map(order.knows, statements)) else () for order in (old, new))

@@ -29,6 +29,8 @@ def edge(state: str, *policies: str, acl: tuple[str, ...] = ()) -> dict[str, Any
     (edge("published", "public"), edge("published", "internal"), "tightened"),
     (edge("published", "hr"), edge("published", "hr", "legal"), "tightened"),
     (edge("published", "public"), edge("published", "public", acl=("a",)), "tightened"),
+    (edge("published", "public", acl=("a",)), edge("published", "public", acl=("a",)), "kept"),
+    (edge("published", "public", acl=("a",)), edge("published", "public", acl=("b",)), "relaxed"),
 ])
 def test_the_fate_of_an_edge(before: dict[str, Any], after: dict[str, Any], told: str) -> None:
     assert fate(POLICIES, before, after) == told
