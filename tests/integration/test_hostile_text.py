@@ -26,6 +26,7 @@ from graphrag_provenance.interfaces.mcp.server import create_server
 from graphrag_provenance.store.database import Database
 
 PAYLOADS = ["`]->() MATCH (n) DETACH DELETE n //", "'}) MATCH (n) DETACH DELETE n //", '"}) MATCH (n) DETACH DELETE n //', "$tenant"]
+WORDS = ["onewordA", "twowordsB", "threewordsC", "fourwordsD"]
 SEARCHES = ["*:*", "/.*/", "tenant:*", "name:[* TO *] OR a", "\\", "CALL dbms.shutdown()"]
 ACL = {"system": "conf", "space": "S", "restriction_id": "7", "incarnation": "1"}
 RECORDS = [
@@ -38,6 +39,8 @@ RECORDS = [
          extracted_by={"pipeline": "p", "version": "1"}),
     {"kind": "tombstone", "doc_id": "d", "chunk": "c1", "tenant": "ACME", "deleted_in_revision": "d@1"},
 ]
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where a text stands in a record; the names of attributes too."""
     if isinstance(value, dict):
@@ -54,7 +57,8 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def replaced(record: dict[str, Any], path: tuple[Any, ...], text: str, tenant: str) -> dict[str, Any]:
     """The record with another text in one place, in a tenant of its own."""
-    made = json.loads(json.dumps(record))
+    own = json.dumps(record).replace('"d"', f'"d-{tenant}"').replace('"d@', f'"d-{tenant}@')  # a document has one tenant
+    made = json.loads(own)
     made.get("access", made)["tenant"] = tenant
     *way, last = path
     holder = made
@@ -97,7 +101,7 @@ def wipe(store: Store) -> None:
 
 def test_a_statement_in_any_field_of_any_record_is_text(emptied: Store, gprov: Any) -> None:
     refused, exported = [], []
-    for texts in ([f"word{number}" for number in range(len(PAYLOADS))], PAYLOADS):
+    for texts in (WORDS, PAYLOADS):
         wipe(emptied)
         summary = emptied.load(*variants(texts))
         refused.append({one["line"] for one in emptied.rejects(summary)})
@@ -110,7 +114,7 @@ def test_a_statement_in_any_field_of_any_record_is_text(emptied: Store, gprov: A
     assert {where(fields[line - 1]) for line in named} == {"type", "relation"}, "only a name that becomes part of a statement is refused"
     gone = {json.dumps(tenant_of(fields[line - 1])) for line in named}
     assert exported[1] == [one for one in exported[0] if not any(tenant in one for tenant in gone)]
-    assert len(exported[1]) > 300
+    assert len(exported[1]) > 200
 
 
 QUESTIONS = [
@@ -147,7 +151,7 @@ def test_a_statement_in_any_question_of_any_interface_is_text(
             found = served.get("ann", "/v1/entities", text=text).json().get("entities", [])
             assert text not in SEARCHES or len(found) < 4, (text, found)
         named = served.get("ann", "/v1/edge", id="hostile").json()
-        assert named["edge"]["target"]["id"] == PAYLOADS[0]
+        assert named["target"]["id"] == PAYLOADS[0]
     with Database(server.connection) as database:
         asked = [(tool, {name: text}) for text in texts for tool, name in TOOLS]
 
