@@ -51,13 +51,14 @@ class Bench:
         return time.process_time(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def weight(self) -> int:
-        """Bytes of the database of a server of our own, without its transaction log; it is stopped for it, so that all is written."""
+        """Bytes of the database of a server of our own, without its transaction log; it is stopped for it, so that all is written, and
+        from then on its files grow by what they hold, not ahead of it."""
         if self.local is None:
             raise SystemExit("What a store weighs can only be seen of a server that is started here: unset NEO4J_URI.")
         self.local.stop()
         store = self.local.layout.data / "databases" / "neo4j"
         found = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
-        self.local.start("load")
+        self.local.start("load", configuration={"db.store.files.preallocate": "false"})
         return found
 
     def empty(self) -> None:
