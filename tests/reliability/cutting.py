@@ -46,7 +46,9 @@ class Ended:
     err: str
 
     def json(self) -> Any:
-        """What it printed."""
+        """What it printed. Raises RuntimeError with its error if it gave no answer."""
+        if not self.out:
+            raise RuntimeError(f"A question ended with {self.code} and no answer: {self.err}")
         return json.loads(self.out)
 
 
