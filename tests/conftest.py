@@ -14,13 +14,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import neo4j
 import pytest
 import structlog
-from corpus.records import Store
 from pydantic import SecretStr
 
 from graphrag_provenance.config import load_settings
@@ -35,6 +34,9 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
 # A busy machine is not a fault of the rule under test.
 hypothesis.settings.register_profile("gprov", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("gprov")
+
+if TYPE_CHECKING:
+    from corpus.records import Store
 
 Cypher = Callable[..., list[dict[str, Any]]]
 
@@ -180,6 +182,8 @@ def emptied(server: Server, database: Database, cypher: Cypher, tmp_path_factory
     if not server.disposable:
         pytest.skip(f"{server.connection.uri} was not empty; set {MAY_WIPE}=1 if everything in it may be deleted")
     _wipe(cypher)
+    from corpus.records import Store  # noqa: PLC0415 - the campaigns import this file without the folder on their path
+
     return Store(database, cypher, tmp_path_factory.mktemp("records"))
 
 

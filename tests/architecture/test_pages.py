@@ -1,8 +1,10 @@
-"""What the documents say about tests is true: each test that they name is there."""
+"""What the documents say about tests is true: each test that they name is there, and each campaign starts."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,12 @@ def test_rows_are_read() -> None:
     row = "| a | `integration/test_trace.py`: `one`, `two_…`; `unit/test_x.py`: the table, `not_a_test` |"
     assert named(row) == [("integration/test_trace.py", ""), ("integration/test_trace.py", "one"), ("integration/test_trace.py", "two"),
                           ("unit/test_x.py", "")]
+
+
+CAMPAIGNS = sorted({name for page in PAGES for name in re.findall(r"python -m (tests\.\w+)", page.read_text(encoding="utf-8"))})
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_each_campaign_that_a_page_names_starts(name: str) -> None:
+    done = subprocess.run([sys.executable, "-m", name, "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
