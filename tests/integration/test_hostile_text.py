@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from conftest import Cypher
 from corpus.records import Store, chunk, cites, document, edge, entity, revision
 from corpus.serving import READERS, load, serving
 from mcp import Client
@@ -78,13 +77,6 @@ def variants(texts: list[str]) -> list[dict[str, Any]]:
     everywhere = [(record, path) for record in RECORDS for path in places(record)]
     return [replaced(record, path, text, f"T{number}-{which}") for which, text in enumerate(texts)
             for number, (record, path) in enumerate(everywhere)]
-
-
-@pytest.fixture(scope="module")
-def emptied(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    return Store(database, cypher, tmp_path_factory.mktemp("hostile"))
 
 
 @pytest.fixture
