@@ -2,7 +2,7 @@
 // access: read
 // param questions: list<map>
 // returns number, chains
-UNWIND $questions AS q
+UNWIND $questions AS asked WITH asked {.*, at: datetime(asked.at)} AS q
 OPTIONAL MATCH (source:Entity {tenant: q.tenant, type: q.source_type, id: q.source_id})
 OPTIONAL MATCH (target:Entity {tenant: q.tenant, type: q.target_type, id: q.target_id})
 CALL (q, source, target) {

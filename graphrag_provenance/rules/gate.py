@@ -146,7 +146,7 @@ def judge(ledger: Ledger, facts: Facts, now: datetime) -> Verdict:
     usual = _Asked.of(Entry(sentence=""), ledger, now)
     for number, entry in enumerate(ledger.entries, 1):
         as_usual = entry.entities is None and not entry.condition.model_fields_set
-        findings += _entry(number, entry, usual if as_usual else _Asked.of(entry, ledger, now), facts)
+        findings.extend(_entry(number, entry, usual if as_usual else _Asked.of(entry, ledger, now), facts))
     findings += _order(ledger, facts)
     findings.sort(key=lambda one: (one.entry, one.reason, str(one.evidence), one.detail))
     return Verdict(tuple(sorted(covered)), tuple(sorted(set(ledger.facets) - covered)), tuple(dict.fromkeys(findings)))
@@ -179,8 +179,8 @@ def _entry(number: int, entry: Entry, asked: _Asked, facts: Facts) -> Iterable[F
         there += 1
         if not is_current(fact.doc, fact.head):
             yield Finding(Problem.EVIDENCE, number, key, f"stale: {fact.head} replaced it")
-        if fact.cited_by and (unfit := _passage(number, key, fact.cited_by, facts.edges, asked)) is not None:
-            yield unfit
+        if not asked.fits_one(fact.cited_by, facts.edges):
+            yield _unfit(number, key, [facts.edges[one] for one in fact.cited_by], asked)
         if facts.troubled:
             edges = (facts.edges[one] for one in fact.cited_by if one in facts.troubled)
             yield from (found for edge in edges if asked.fits(edge) for found in _conflicts(number, key, edge))
@@ -188,21 +188,12 @@ def _entry(number: int, entry: Entry, asked: _Asked, facts: Facts) -> Iterable[F
         yield Finding(Problem.UNSUPPORTED, number, None, "it cites nothing that is there")
 
 
-def _passage(
-    number: int, key: PassageKey, citing: Sequence[str], edges: Mapping[str, EdgeFact], asked: _Asked,
-) -> Finding | None:
-    """What is wrong with a passage if no edge that cites it fits."""
-    elsewhere: str | None = None
-    for edge_id in citing:
-        edge = edges[edge_id]
-        if asked.about(edge):
-            away = asked.elsewhere(edge)
-            if away is None:
-                return None
-            elsewhere = elsewhere or away
-    if elsewhere is not None:
-        return Finding(Problem.ENVIRONMENT, number, key, elsewhere)
-    return Finding(Problem.ENTITY, number, key, f"is about {_list({end for one in citing for end in edges[one].ends})}")
+def _unfit(number: int, key: PassageKey, citing: Sequence[EdgeFact], asked: _Asked) -> Finding:
+    """What is wrong with a passage of which no edge that cites it fits."""
+    away = next((asked.elsewhere(edge) for edge in citing if asked.about(edge)), None)
+    if away is not None:
+        return Finding(Problem.ENVIRONMENT, number, key, away)
+    return Finding(Problem.ENTITY, number, key, f"is about {_list({end for edge in citing for end in edge.ends})}")
 
 
 def _conflicts(number: int, evidence: str | PassageKey, edge: EdgeFact) -> Iterable[Finding]:
@@ -224,8 +215,8 @@ class _Asked:
     """What the evidence of one sentence must fit."""
 
     entities: frozenset[str]
-    environment: str | None
-    region: str | None
+    where: tuple[tuple[str, str], ...]
+    """What is asked of the environment and the region, where something is."""
     at: datetime
     contradiction: str | None
     """What the sentence's own condition says against the answer's."""
@@ -233,9 +224,11 @@ class _Asked:
     @classmethod
     def of(cls, entry: Entry, ledger: Ledger, now: datetime) -> _Asked:
         own, whole = entry.condition, ledger.condition
+        asked = (("environment", own.environment or whole.environment), ("region", own.region or whole.region))
         return cls(
-            frozenset(ledger.entities if entry.entities is None else entry.entities), own.environment or whole.environment,
-            own.region or whole.region, own.instant or whole.instant or now, _contradiction(own, whole))
+            frozenset(ledger.entities if entry.entities is None else entry.entities),
+            tuple((name, wanted) for name, wanted in asked if wanted is not None), own.instant or whole.instant or now,
+            _contradiction(own, whole))
 
     def about(self, edge: EdgeFact) -> bool:
         return not self.entities or not self.entities.isdisjoint(edge.ends)
@@ -243,12 +236,19 @@ class _Asked:
     def fits(self, edge: EdgeFact) -> bool:
         return self.about(edge) and self.elsewhere(edge) is None
 
+    def fits_one(self, citing: Sequence[str], edges: Mapping[str, EdgeFact]) -> bool:
+        """Whether one of them fits, or there are none. Most fit at once: a plain loop, since this is asked of every passage."""
+        for edge_id in citing:
+            if self.fits(edges[edge_id]):
+                return True
+        return not citing
+
     def elsewhere(self, edge: EdgeFact) -> str | None:
         """Where an edge holds instead; None: it holds here."""
         scope = edge.scope
-        for name, wanted in (("environment", self.environment), ("region", self.region)):
+        for name, wanted in self.where:
             stated = scope.get(name)
-            if stated is not None and wanted is not None and stated != wanted:
+            if stated is not None and stated != wanted:
                 return f"holds in {name} {stated}, not {wanted}"
         start, stop = scope.get("valid_from"), scope.get("valid_to")
         if (start is not None and self.at < start) or (stop is not None and self.at >= stop):

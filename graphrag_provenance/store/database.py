@@ -6,7 +6,7 @@ transactions. Leaves to others: how a statement travels (`links`: blocking socke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC
@@ -191,7 +191,9 @@ def reading(name: str | Query) -> Query:
 
 def _native(record: neo4j.Record) -> Row:
     """A record with the driver's date-times as Python's, at any depth."""
-    return {name: value if type(value) in _PLAIN else _value(value) for name, value in dict(record).items()}
+    row = dict(record)
+    _settle(row, row.items())
+    return row
 
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
@@ -204,14 +206,18 @@ def as_record(row: Row) -> neo4j.Record:
     return made
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: item if type(item) in _PLAIN else _value(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [item if type(item) in _PLAIN else _value(item) for item in value]
-    if isinstance(value, neo4j.time.DateTime):
-        return value.to_native().astimezone(UTC)  # a named zone would go back as such, and Cypher orders equal instants by zone
-    return value
+def _settle(whole: Any, parts: Iterable[tuple[Any, Any]]) -> None:
+    """Replace what is not as Python has it, in place: the driver made these maps and lists for this row alone."""
+    for place, value in parts:
+        kind = type(value)
+        if kind in _PLAIN:
+            continue
+        if kind is dict:
+            _settle(value, value.items())
+        elif kind is list:
+            _settle(value, enumerate(value))
+        elif kind is neo4j.time.DateTime:
+            whole[place] = value.to_native().astimezone(UTC)  # a named zone would go back as such, and Cypher orders equal instants by zone
 
 
 class _Rows(list[Any]):

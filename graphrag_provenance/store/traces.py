@@ -185,7 +185,8 @@ class TraceSearch:
             "source_type": source_type, "source_id": source_id, "target_type": target_type, "target_id": target_id,
             "types": [relationship_type(name) for name in question.relations] or None,
             "sequence": [relationship_type(name) for name in question.sequence],
-            "environment": asked.environment, "region": asked.region, "at": asked.at,
+            "environment": asked.environment, "region": asked.region,
+            "at": None if asked.at is None else asked.at.isoformat(),  # as text: the driver takes 50 µs to encode an instant
             "require_current": asked.require_current, "allow_disputed": asked.allow_disputed,
             "not_environments": list(asked.not_environments) or None, "not_regions": list(asked.not_regions) or None,
         }
