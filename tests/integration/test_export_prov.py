@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from corpus.records import Store
 from prov.model import ProvDocument
 
 from graphrag_provenance.errors import AccessDeniedError, InputError, MissingExtraError, NotFoundError
@@ -41,9 +42,9 @@ def lines(version: str, *cited: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def history(database: Database, tmp_path_factory: pytest.TempPathFactory) -> Database:
+def history(emptied: Store) -> Database:
     """Two runs: the second one's revision replaces the first's, and what only that said is retracted."""
-    folder = tmp_path_factory.mktemp("in")
+    database, folder = emptied.database, emptied.folder
     supports = {"doc": f"{ODD}@1", "chunk": "c.", "span": [0, 4], "quote_hash": "sha256:" + "0" * 64}
     for version, cited in (("1", [supports, {"doc": "nowhere@7", "chunk": ODD, "polarity": "refutes"}]),
                            ("2", [{"doc": f"{ODD}@2", "chunk": "c2"}])):
