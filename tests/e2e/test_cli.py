@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from graphrag_provenance.interfaces.cli.app import app
+from graphrag_provenance.interfaces.cli.app import _COMMANDS, _load, app
+from graphrag_provenance.interfaces.cli.examples import EXAMPLES
 from graphrag_provenance.model.records import RECORD_KINDS
 from graphrag_provenance.model.reports import REPORT_KINDS
 from graphrag_provenance.resources import etl_path
@@ -66,6 +69,33 @@ def test_every_command_explains_itself(gprov, command: str) -> None:
     assert result.exit_code == 0, result.stderr
     assert f"Usage: gprov {command}" in result.stdout.replace("root", "gprov")
     assert "install-completion" not in result.stdout
+
+
+def _leaves(name: str, command: Any) -> dict[str, Any]:
+    below = getattr(command, "commands", None)
+    return {name: command} if below is None else {
+        found: one for verb, part in below.items() for found, one in _leaves(f"{name} {verb}", part).items()}
+
+
+LEAVES = {name: command for place in _COMMANDS for name, command in _leaves(place, _load(place)).items()}
+
+
+def test_every_command_has_an_example() -> None:
+    assert set(EXAMPLES) == set(LEAVES)
+
+
+@pytest.mark.parametrize(("command", "line"), [(command, line) for command, lines in EXAMPLES.items() for line in lines])
+def test_a_command_takes_its_examples(gprov, command: str, line: str) -> None:
+    for name in re.findall(r"[\w-]+\.(?:jsonl?|toml|dump|csv)\b", line):
+        Path(name).touch()
+    for name in ("etl/pipelines/mine", "corpus", "output", "import-files"):
+        Path(name).mkdir(parents=True)
+    said, *args = shlex.split(line.partition(" > ")[0])
+    words = command.split()
+    assert (said, args[:len(words)]) == ("gprov", words)
+    parsed = LEAVES[command].make_context(command, args[len(words):])  # parsed, not invoked
+    assert parsed.args == []
+    assert f"  {line}\n" in gprov(*words, "--help").stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")

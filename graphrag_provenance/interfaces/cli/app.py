@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from graphrag_provenance.interfaces.cli.boundary import BoundedGroup
+from graphrag_provenance.interfaces.cli.examples import epilog
 from graphrag_provenance.version import __version__
 
 EPILOG = """\b
@@ -93,7 +94,15 @@ def _load(name: str) -> Any:
     else:
         holder.command(name)(found)
     group: Any = get_command(holder)
-    return group.commands[name]
+    return _with_examples(name, group.commands[name])
+
+
+def _with_examples(name: str, command: Any) -> Any:
+    """A command, and each below it, whose help ends with examples."""
+    command.epilog = epilog(name) or command.epilog
+    for verb, below in getattr(command, "commands", {}).items():
+        _with_examples(f"{name} {verb}", below)
+    return command
 
 
 app = typer.Typer(
