@@ -117,9 +117,14 @@ class View:
     def leave_edges(self, edges: Mapping[Key, int | None]) -> int:
         """Edges (with the run that changed each last) stay as they are. Returns how many of them are to be counted: each once a
         run, and none that the run changed."""
-        counted = [key for key, changed in edges.items() if changed != self.seq and key not in self.unchanged]
+        counted = [key for key, changed in edges.items() if self._changed(key, changed) != self.seq and key not in self.unchanged]
         self.unchanged.change(counted)
         return len(counted)
+
+    def _changed(self, edge: Key, stored: int | None) -> int | None:
+        """Which run changed an edge last; a dry run's own changes are not in the store."""
+        planned = self.planned.get(edge)
+        return stored if planned is None else planned[0]["changed"]
 
     def declare(self, document: Key) -> None:
         """Dry run only: this load declares the document."""

@@ -158,6 +158,9 @@ def test_a_later_run_replaces_what_an_earlier_one_stated(store: Store) -> None:
 # Dry run
 
 
+AGAIN = edge("System:P", "owns", "System:Q", "late@1#1", edge_id="P", policy="public")
+
+
 def dry_runs() -> list[Record | str]:
     alias = {"alias": "Alpha", "method": "declared", "linker": "l", "linker_version": "1"}
     return [
@@ -167,6 +170,7 @@ def dry_runs() -> list[Record | str]:
         edge("System:A", "owns", "System:C", "d2@1#1", edge_id="W", policy="public"),
         edge("System:A ", "owns", "System:D", "d1@1#1"),
         document("FOREIGN", tenant="OTHER"), edge("System:A", "owns", "System:F", "FOREIGN@1#1", policy="public"),
+        AGAIN, {"kind": "tombstone", "doc_id": "late", "tenant": "ACME", "deleted_in_revision": "late@1"},
     ]  # fmt: skip
 
 
@@ -175,7 +179,7 @@ def dry_runs() -> list[Record | str]:
 def test_a_dry_run_writes_nothing_and_counts_what_the_load_does(store: Store, batch_size: int, start: str) -> None:
     if start == "filled":
         store.load(*registered("RUNBOOK@2.1#c-1044", "internal"), document("gone", policy="public"),
-                   edge("System:X", "owns", "System:Y", "RUNBOOK@2.1#c-1044", "gone@1#1", edge_id="X"))
+                   edge("System:X", "owns", "System:Y", "RUNBOOK@2.1#c-1044", "gone@1#1", edge_id="X"), AGAIN)
     before = store.everything()
     planned = store.load(*dry_runs(), batch_size=batch_size, dry_run=True, rejects=None).as_json()
     assert store.everything() == before
