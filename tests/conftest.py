@@ -26,6 +26,7 @@ from graphrag_provenance.config import load_settings
 from graphrag_provenance.server.local import LocalServer
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.database import Connection, Database
+from tests import openfga
 
 # In a job in the background an interrupt is ignored, and every process started from here would ignore it, too.
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -52,6 +53,22 @@ OUR_LABELS = [
 def pytest_xdist_auto_num_workers() -> int:
     """Two workers, each with a server of its own; one where the server is given, since tests delete what they find there."""
     return 0 if os.environ.get("NEO4J_URI") else 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs OpenFGA comes last: where it was never built, that takes minutes, and is done beside the other tests."""
+    items.sort(key=_needs_openfga)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to build OpenFGA if a test needs it."""
+    first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    if first and not session.config.option.collectonly and any(map(_needs_openfga, session.items)):
+        threading.Thread(target=openfga.build, daemon=True).start()
+
+
+def _needs_openfga(item: pytest.Item) -> bool:
+    return item.get_closest_marker("openfga") is not None
 
 
 @dataclass(frozen=True)

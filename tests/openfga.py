@@ -5,6 +5,7 @@ Where Go is missing, and no server was built before, the tests that need it are 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -28,20 +29,30 @@ _BUILD_SECONDS, _START_SECONDS = 1_800, 60
 
 def binary() -> Path:
     """The server, built if there is none. Skips the test where it cannot be."""
+    found, missing = build()
+    if missing is not None:
+        pytest.skip(f"no OpenFGA: {missing}")
+    return found
+
+
+def build() -> tuple[Path, str | None]:
+    """Where the server is, and why it is not there. One process builds, with what the machine has left; others wait for it."""
     place = load_settings(workspace=Path("/nonexistent")).cache / "openfga" / VERSION
     found = place / "openfga"
     if found.is_file():
-        return found
+        return found, None
     go = shutil.which("go")
     if go is None:
-        pytest.skip(f"no OpenFGA: {found} does not exist, and Go, which would build it, is not installed")
+        return found, f"{found} does not exist, and Go, which would build it, is not installed"
     place.mkdir(parents=True, exist_ok=True)
-    built = subprocess.run(
-        [go, "install", f"{MODULE}@{VERSION}"], env={**os.environ, "GOBIN": str(place), "GOFLAGS": "-trimpath"}, cwd=place,
-        capture_output=True, text=True, check=False, timeout=_BUILD_SECONDS)
-    if built.returncode != 0:
-        pytest.skip(f"no OpenFGA: it could not be built: {built.stderr.strip()[-300:]}")
-    return found
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if found.is_file():
+            return found, None
+        built = subprocess.run(
+            ["nice", go, "install", f"{MODULE}@{VERSION}"], env={**os.environ, "GOBIN": str(place), "GOFLAGS": "-trimpath"}, cwd=place,
+            capture_output=True, text=True, check=False, timeout=_BUILD_SECONDS)
+    return found, None if built.returncode == 0 else f"it could not be built: {built.stderr.strip()[-300:]}"
 
 
 def free_port() -> int:

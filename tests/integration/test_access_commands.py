@@ -27,6 +27,7 @@ KEY = AclRef(**ACL).key()
 TRACE = "c" * 32
 SETTING = "GRAPHRAG_PROVENANCE_OPENFGA_"
 Run = Callable[..., tuple[int, str, str]]
+pytestmark = pytest.mark.openfga
 
 
 @pytest.fixture(scope="module")

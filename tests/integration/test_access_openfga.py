@@ -22,6 +22,7 @@ from graphrag_provenance.store.traces import trace
 from tests.openfga import Server, call, free_port, running
 
 MANY = 2_345
+pytestmark = pytest.mark.openfga
 
 
 def key(restriction: str | None, incarnation: str | None = "i1", system: str = "conf", space: str = "FIN") -> str:
