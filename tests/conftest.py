@@ -184,21 +184,28 @@ def database(server: Server, cypher: Cypher) -> Iterator[Database]:
             _wipe(cypher)
 
 
+@pytest.fixture(scope="session")
+def wipe(server: Server, database: Database, cypher: Cypher) -> Callable[[], None]:
+    """Deletes all data, whoever wrote it; the schema stays. Skips the test where that is not ours to do."""
+    def run() -> None:
+        if not server.disposable:
+            pytest.skip(f"{server.connection.uri} was not empty; set {MAY_WIPE}=1 if everything in it may be deleted")
+        _wipe(cypher)
+
+    return run
+
+
 @pytest.fixture
-def fresh_database(server: Server, database: Database, cypher: Cypher) -> Database:
-    """The store with the schema and no data at all, whoever wrote it."""
-    if not server.disposable:
-        pytest.skip(f"{server.connection.uri} was not empty; set {MAY_WIPE}=1 if everything in it may be deleted")
-    _wipe(cypher)
+def fresh_database(database: Database, wipe: Callable[[], None]) -> Database:
+    """The store with the schema and no data at all."""
+    wipe()
     return database
 
 
 @pytest.fixture(scope="module")
-def emptied(server: Server, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
+def emptied(database: Database, cypher: Cypher, wipe: Callable[[], None], tmp_path_factory: pytest.TempPathFactory) -> Store:
     """The store without any data, for a module that fills it once."""
-    if not server.disposable:
-        pytest.skip(f"{server.connection.uri} was not empty; set {MAY_WIPE}=1 if everything in it may be deleted")
-    _wipe(cypher)
+    wipe()
     from corpus.records import Store  # noqa: PLC0415 - the campaigns import this file without the folder on their path
 
     return Store(database, cypher, tmp_path_factory.mktemp("records"))

@@ -26,11 +26,9 @@ READER = ("--tenant", "ACME", "--clearance", "internal")
 
 
 @pytest.fixture(scope="module")
-def loaded(server: Any, database: Database, tmp_path_factory: pytest.TempPathFactory, cypher: Any) -> Database:
+def loaded(wipe: Callable[[], None], database: Database, tmp_path_factory: pytest.TempPathFactory) -> Database:
     """The shipped sample and nothing else."""
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS")
+    wipe()
     ingest(database, sorted(SAMPLE.glob("*.jsonl")), IngestOptions(
         parse_policies((SAMPLE / "policies.toml").read_text(encoding="utf-8")),
         relations=parse_relations(etl_path("relations.toml").read_text(encoding="utf-8")),

@@ -18,23 +18,18 @@ from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.records import AclRef
 from graphrag_provenance.queries import query
-from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.documents import doc_diff, doc_show
 
 
 @pytest.fixture(scope="module")
-def store(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
-    made = Store(database, cypher, tmp_path_factory.mktemp("documents"))
-    made.load(*OLD, *NEW, *OTHER)
+def store(emptied: Store, cypher: Cypher) -> Store:
+    emptied.load(*OLD, *NEW, *OTHER)
     # What a complete load of d1@2 does: the evidence of d1@1 ends, and an edge without any is retracted.
     cypher("MATCH (a:Assertion)-[e:EVIDENCED_BY]->(c:Chunk {doc: 'd1@1'}) SET e.until = 2")
     cypher("MATCH (a:Assertion) WHERE NOT EXISTS { (a)-[e:EVIDENCED_BY]->() WHERE e.until IS NULL } "
            "SET a.state = 'retracted', a.policies = [], a.reasons = [] REMOVE a:Withheld "
            "WITH a MATCH ()-[r {edge_id: a.edge_id}]->() DELETE r")
-    return made
+    return emptied
 
 
 def text(doc: str, name: str, body: str, **more: Any) -> Record:

@@ -247,12 +247,10 @@ class Worlds:
 
 
 @pytest.fixture(scope="module")
-def worlds(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Worlds:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
+def worlds(wipe: Callable[[], None], database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Worlds:
     found: list[dict[str, Any]] = []
     for whole in (True, False):
-        cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
+        wipe()
         store = Store(database, cypher, tmp_path_factory.mktemp("world"))
         _build(store, whole=whole)
         cypher("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")

@@ -104,15 +104,11 @@ def written(store: Store, what: str, least: int) -> Callable[[], bool]:
 
 
 @pytest.fixture(scope="module")
-def whole(database: Database, server: Server, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> str:
+def whole(emptied: Store) -> str:
     """The graph hash of an uninterrupted load of the corpus."""
-    if not server.disposable:
-        pytest.skip("needs an empty store")
-    cypher("MATCH (n) WHERE NOT n:Migration DETACH DELETE n")
-    store = Store(database, cypher, tmp_path_factory.mktemp("whole"))
-    store.load(*corpus(), batch_size=BATCH)
-    check_sound(store)
-    return store.hash()
+    emptied.load(*corpus(), batch_size=BATCH)
+    check_sound(emptied)
+    return emptied.hash()
 
 
 @pytest.mark.parametrize(("what", "least"), [("Run", 1), ("Entity", 15), ("Assertion", 80)])

@@ -43,11 +43,9 @@ Cypher = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def environment(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def environment(server: Any, wipe: Callable[[], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The test server in the environment, its store empty, in a folder without a workspace file."""
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS")
+    wipe()
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_")):

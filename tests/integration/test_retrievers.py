@@ -22,7 +22,6 @@ from graphrag_provenance.integrations import langchain, llamaindex, neo4j_graphr
 from graphrag_provenance.model.records import AclRef
 from graphrag_provenance.rules.context import Context
 from graphrag_provenance.store import surroundings
-from graphrag_provenance.store.database import Database
 from tests.corpus.worlds import edge, sha, thing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,10 +69,10 @@ WORLD = [
 
 
 @pytest.fixture(scope="module")
-def store(server: Any, database: Database, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS")
+def store(
+    server: Any, wipe: Callable[[], None], cypher: Cypher, tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Store]:
+    wipe()
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(("NEO4J_", "GRAPHRAG_PROVENANCE_")):

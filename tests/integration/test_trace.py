@@ -38,11 +38,9 @@ INTERNAL = ("internal",)
 
 
 @pytest.fixture(scope="module")
-def wiped(server: Any, database: Database, cypher: Cypher) -> Database:
+def wiped(wipe: Callable[[], None], database: Database) -> Database:
     """The store with the sample's order of policies, which the first load of this module makes the store's own."""
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
-    cypher("MATCH (n) WHERE NOT n:Migration CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS")
+    wipe()
     return database
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cypher, Server
 from corpus.records import POLICIES, Record, Store, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +26,6 @@ from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.interfaces.cli.app import app
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.resources import etl_path
-from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.exporting import export_everything
 from graphrag_provenance.store.importing import require_empty
 
@@ -36,10 +34,8 @@ OF_THE_RUN = {"run_id", "trace_id", "started_at", "finished_at", "digest", "touc
 
 
 @pytest.fixture(scope="module")
-def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("needs an empty store")
-    return Store(database, cypher, tmp_path_factory.mktemp("bulk"))
+def store(emptied: Store) -> Store:
+    return emptied
 
 
 @dataclass

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cypher, Server
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound, chunk, cites, document, edge, entity, revision, write
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from graphrag_provenance.ingest import IngestOptions, ingest
-from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.verification import verify
 
 NAMES = ["public", "internal", "confidential", "secret", "hr", "legal"]
@@ -158,10 +156,8 @@ def look(store: Store) -> dict[tuple[str, ...], tuple[str, ...] | None]:
 
 
 @pytest.fixture(scope="module")
-def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("needs an empty store")
-    return Store(database, cypher, tmp_path_factory.mktemp("order"))
+def store(emptied: Store) -> Store:
+    return emptied
 
 
 CALM = settings(

@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from conftest import Cypher, Server
 from corpus.records import TENANT, Record, Store, check_sound, run_records
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from test_loading_order import CALM, wipe, worlds
 
 from graphrag_provenance.ingest.merging import MergeOptions, merge_entities
 from graphrag_provenance.ingest.rollback import RollbackOptions, rollback
-from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.verification import verify
 
 NAMES = ("A", "B", "C")
@@ -62,10 +60,8 @@ def states(store: Store) -> dict[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("needs an empty store")
-    return Store(database, cypher, tmp_path_factory.mktemp("merging"))
+def store(emptied: Store) -> Store:
+    return emptied
 
 
 def merge(store: Store, pair: Merge) -> int:

@@ -36,9 +36,8 @@ def few(read: Read) -> bool:
 
 
 @pytest.fixture(scope="module")
-def runner(server: Any, database: Database, cypher: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    if not server.disposable:
-        pytest.skip("the server is not ours to empty")
+def runner(wipe: Callable[[], None], database: Database, cypher: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    wipe()
     return Runner(database, cypher, tmp_path_factory.mktemp("oracle"))
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from conftest import Cypher, Server
 from corpus.records import POLICIES, TENANT, Record, Store, check_sound, run_records, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +32,6 @@ from graphrag_provenance.rules.answers import Trace
 from graphrag_provenance.rules.chains import Question
 from graphrag_provenance.rules.policies import PolicyLattice, lattice
 from graphrag_provenance.store.as_of import edge_as_of, edges_as_of, traces_as_of
-from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.lookups import edge_list, edge_show
 from graphrag_provenance.store.traces import traces
 from graphrag_provenance.store.verification import verify
@@ -68,10 +66,8 @@ class Model:
 
 
 @pytest.fixture(scope="module")
-def store(database: Database, server: Server, cypher: Cypher, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    if not server.disposable:
-        pytest.skip("needs an empty store")
-    return Store(database, cypher, tmp_path_factory.mktemp("time"))
+def store(emptied: Store) -> Store:
+    return emptied
 
 
 def expected(model: Model) -> dict[Any, Any]:
