@@ -209,7 +209,8 @@ class Bench:
         _, user, password = self._server.credentials()
         return {
             "NEO4J_URI": f"bolt://127.0.0.1:{self._relay.port}", "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password,
-            "GRAPHRAG_PROVENANCE_HOME": str(self.folder / "home")}
+            "GRAPHRAG_PROVENANCE_HOME": str(self.folder / "home"),
+            "GRAPHRAG_PROVENANCE_QUERY_TIMEOUT_SECONDS": "120"}  # a server that was just killed plans anew, on a machine that may be busy
 
 
 def typed(folder: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.Popen[str]:
