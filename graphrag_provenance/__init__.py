@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphrag_provenance.errors import StoreError as StoreError
     from graphrag_provenance.errors import StoreTimeoutError as StoreTimeoutError
     from graphrag_provenance.errors import StoreUnavailableError as StoreUnavailableError
-    from graphrag_provenance.ingest.loading import Summary as Summary
+    from graphrag_provenance.ingest.load import Summary as Summary
     from graphrag_provenance.model.readers import Reader as Reader
     from graphrag_provenance.model.readers import Role as Role
     from graphrag_provenance.model.reports import AnswerReport as AnswerReport

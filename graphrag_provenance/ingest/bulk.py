@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 from graphrag_provenance.errors import InputError
-from graphrag_provenance.ingest.loading import IngestOptions, Load, Progress, Summary, check_unchanged, counts_of, opened, summary_of
+from graphrag_provenance.ingest.load import IngestOptions, Load, Progress, Summary, counts_of, summary_of
+from graphrag_provenance.ingest.loading import check_unchanged, opened
 from graphrag_provenance.ingest.partitions import Job, Output, Stage, Told
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.shuffling import disk_error, shuffle

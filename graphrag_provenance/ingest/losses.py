@@ -15,7 +15,7 @@ import jiter
 
 from graphrag_provenance.errors import ConfigurationError
 from graphrag_provenance.ingest.extract import Extracted
-from graphrag_provenance.ingest.loading import Summary
+from graphrag_provenance.ingest.load import Summary
 from graphrag_provenance.ingest.pipelines import KINDS, Pipeline
 from graphrag_provenance.ingest.sources import Source, lines
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from graphrag_provenance.ingest.loading import IngestOptions
+from graphrag_provenance.ingest.load import IngestOptions
 from graphrag_provenance.ingest.sources import Block
 from graphrag_provenance.rules.digests import EMPTY_SUM, MultisetHash
 from graphrag_provenance.rules.policies import PolicyLattice

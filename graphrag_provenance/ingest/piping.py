@@ -15,7 +15,8 @@ from typing import Any
 
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.ingest.extract import extract
-from graphrag_provenance.ingest.loading import IngestOptions, Progress, Summary, ingest
+from graphrag_provenance.ingest.load import IngestOptions, Progress, Summary
+from graphrag_provenance.ingest.loading import ingest
 from graphrag_provenance.ingest.losses import LossReport, report
 from graphrag_provenance.ingest.pipelines import Bound
 from graphrag_provenance.ingest.sources import Source, content_hash

@@ -17,7 +17,8 @@ from typing import Any
 
 from graphrag_provenance.ingest.batches import write_ends
 from graphrag_provenance.ingest.candidates import Candidate, Reading, candidate, rejected, to_edge
-from graphrag_provenance.ingest.loading import Load, patient_collector, reading, store_edges, store_sources
+from graphrag_provenance.ingest.load import Load, reading
+from graphrag_provenance.ingest.loading import patient_collector, store_edges, store_sources
 from graphrag_provenance.ingest.partitions import Job, Message, Part, Stage, Told, ended, message, place_of, said
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.sources import Line, content, lines

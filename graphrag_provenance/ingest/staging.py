@@ -19,18 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphrag_provenance.errors import InputError, StoreConflictError, StoreError, StoreTimeoutError
-from graphrag_provenance.ingest.loading import (
-    IngestOptions,
-    Load,
-    Progress,
-    Summary,
-    carry_out,
-    check_unchanged,
-    counts_of,
-    ingest,
-    opened,
-    summary_of,
-)
+from graphrag_provenance.ingest.load import IngestOptions, Load, Progress, Summary, counts_of, summary_of
+from graphrag_provenance.ingest.loading import carry_out, check_unchanged, ingest, opened
 from graphrag_provenance.ingest.quoting import QuoteMode
 from graphrag_provenance.ingest.rejecting import RejectFile
 from graphrag_provenance.ingest.sources import Source, lines
