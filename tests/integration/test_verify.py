@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from graphrag_provenance.ingest.batches import reevaluate_edges
 from graphrag_provenance.ingest import IngestOptions, ingest
+from graphrag_provenance.ingest.batches import reevaluate_edges
 from graphrag_provenance.ingest.policy import PolicyOptions, apply_policies
 from graphrag_provenance.resources import resource_root
 from graphrag_provenance.rules.invariants import Invariant
