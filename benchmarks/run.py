@@ -1,6 +1,6 @@
 """Measures the product beside the floor, on the same server in one run, and prints the ratios.
 
-    python benchmarks/run.py [ingest|trace|hub|gate|time|bulk|footprint|all] [--edges N] [--rounds N] …
+    python benchmarks/run.py [ingest|trace|hub|gate|time|bulk|footprint|memory|all] [--edges N] [--rounds N] …
 
 Owns: what is timed, in which order, and how it is told. Floor and product take turns in every round, after one round that
 is thrown away, so that both meet the same warm-up and the same noise of the machine. Times come as medians with least and
@@ -25,6 +25,7 @@ from bulk import measure_bulk
 from footprint import measure_footprint
 from hubs import measure_hub
 from loads import Input, load, prepared
+from memory import measure_memory
 from over_time import measure_time
 from reporting import Cost, Goal, Report, seconds_of
 from rich.console import Console
@@ -150,7 +151,7 @@ def _percentile(values: Sequence[float], part: int) -> float:
 
 MEASURES: dict[str, Callable[[Bench, Input, int, Report], None]] = {
     "ingest": measure_ingest, "trace": measure_trace, "hub": measure_hub, "gate": measure_gate, "time": measure_time,
-    "bulk": measure_bulk, "footprint": measure_footprint}
+    "bulk": measure_bulk, "footprint": measure_footprint, "memory": measure_memory}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
