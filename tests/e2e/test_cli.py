@@ -88,7 +88,7 @@ def test_every_command_has_an_example() -> None:
 def test_a_command_takes_its_examples(gprov, command: str, line: str) -> None:
     for name in re.findall(r"[\w-]+\.(?:jsonl?|toml|dump|csv)\b", line):
         Path(name).touch()
-    for name in ("etl/pipelines/mine", "corpus", "output", "import-files"):
+    for name in ("pipelines/example", "corpus", "import-files"):
         Path(name).mkdir(parents=True)
     said, *args = shlex.split(line.partition(" > ")[0])
     words = command.split()

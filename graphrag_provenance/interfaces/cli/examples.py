@@ -1,6 +1,7 @@
 """An example or two of every command, for the end of its help.
 
-Owns: the texts; a test asks of each that its command takes it. The names are those of the shipped sample (`gprov demo`), the files made up.
+Owns: the texts; a test asks of each that its command takes it. The names are those of the shipped sample (`gprov demo`) and of a
+new workspace (`gprov init`), other files made up.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "gprov ingest records.jsonl --dry-run", "gprov ingest corpus/ --pipeline-name nightly --actor ann",
         "gprov ingest corpus/ --bulk"),
     "pipeline list": ("gprov pipeline list",),
-    "pipeline check": ("gprov pipeline check etl/pipelines/mine",),
-    "pipeline run": ("gprov pipeline run csv --input edges=edges.csv --dry-run", "gprov pipeline run etl/pipelines/mine"),
+    "pipeline check": ("gprov pipeline check example", "gprov pipeline check pipelines/example"),
+    "pipeline run": ("gprov pipeline run csv --input edges=edges.csv --dry-run", "gprov pipeline run pipelines/example"),
     "trace": (
         f"gprov trace System:checkout-api Policy:POL-31 {_ACME}", f"gprov trace --claims claims.toml {_ACME} --format json",
         "gprov trace System:checkout-api Policy:POL-31 --reader auditor.toml --audience auditor --as-of 3"),
@@ -38,12 +39,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "edge list": (f"gprov edge list {_ACME} --format jsonl", "gprov edge list --withheld --reader operator.toml"),
     "doc show": (f"gprov doc show RUNBOOK@2.1 {_ACME}",),
     "doc diff": (f"gprov doc diff RUNBOOK@2.0 RUNBOOK@2.1 {_ACME}",),
-    "doc delete": ("gprov doc delete RUNBOOK --reason 'withdrawn by legal' --dry-run",),
-    "doc purge": ("gprov doc purge RUNBOOK --dry-run", "gprov doc purge --keep-days 365"),
+    "doc delete": ("gprov doc delete RUNBOOK --tenant ACME --reason 'withdrawn by legal' --dry-run",),
+    "doc purge": ("gprov doc purge RUNBOOK --tenant ACME --dry-run", "gprov doc purge --tenant ACME --keep-days 365"),
     "entity find": (f"gprov entity find 'payment router' {_ACME}",),
     "entity show": (f"gprov entity show System:payment-router {_ACME}",),
     "entity links": ("gprov entity links --linker names --linker-version 2 --reader auditor.toml",),
-    "entity merge": ("gprov entity merge System:pay-router System:payment-router --reason 'one service' --dry-run",),
+    "entity merge": ("gprov entity merge System:pay-router System:payment-router --tenant ACME --dry-run",),
     "answer record": (f"gprov answer record answer.json {_ACME}",),
     "answer show": (f"gprov answer show a-17 {_ACME}",),
     "answer impact": ("gprov answer impact --since 12 --reader auditor.toml",),
@@ -58,7 +59,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "run discard": ("gprov run discard 4",),
     "audit verify": ("gprov audit verify --head head.json --reader auditor.toml",),
     "audit head": ("gprov audit head --reader auditor.toml --format json > head.json",),
-    "audit export": ("gprov audit export --from 1 --to 20 --reader auditor.toml > runs.jsonl",),
+    "audit export": ("gprov audit export --from 1 --to 20 --reader auditor.toml > runs.json",),
     "verify": ("gprov verify --format json",),
     "policy check": ("gprov policy check policies.toml",),
     "policy apply": ("gprov policy apply policies.toml --dry-run",),
