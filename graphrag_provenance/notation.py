@@ -1,8 +1,8 @@
-"""TOML and JSON of files that somebody wrote (spec 1, "What bad input gets").
+"""TOML and JSON that somebody wrote, and JSON that we write (spec 1, "What bad input gets").
 
 Owns: that text which is none, whatever is wrong with it, is told by one kind of error: too deep a nest and a number of too many digits
-included, for which the parsers have others. A byte-order mark is skipped; a line of JSON ends at a line feed and nowhere else. Leaves to
-others: what the values mean, and records (`ingest.validate`).
+included, for which the parsers have others. A byte-order mark is skipped; a line of JSON ends at a line feed and nowhere else. JSON that
+we write has no character that a terminal obeys. Leaves to others: what the values mean, and records (`ingest.validate`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+_CONTROL = {number: f"\\u{number:04x}" for number in range(0x7F, 0xA0)}
+"""What JSON lets stand in a text, and a terminal obeys."""
 _BOM = "\ufeff"
 _DEEP = "it is nested too deeply"
 _LONG = "a number has too many digits"
@@ -35,6 +37,11 @@ def parse_json(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
         return json.loads(text.removeprefix(_BOM), object_pairs_hook=pairs, parse_int=_integer)
     except RecursionError:
         raise json.JSONDecodeError(_DEEP, text, 0) from None
+
+
+def json_text(value: object, **options: Any) -> str:
+    """The value as JSON, other scripts as they are, control characters as escapes; what JSON has no form for, as text."""
+    return json.dumps(value, ensure_ascii=False, **{"default": str} | options).translate(_CONTROL)
 
 
 def json_lines(text: str) -> Iterator[tuple[int, str]]:

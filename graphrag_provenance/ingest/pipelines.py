@@ -36,6 +36,7 @@ _IDENTIFIER = r"^[a-z][a-z0-9_]{0,63}$"
 _REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 Name = Annotated[str, Field(pattern=_IDENTIFIER)]
+Column = Annotated[str, Field(min_length=1)]
 
 
 class _Part(BaseModel):
@@ -50,7 +51,7 @@ class InputDeclaration(_Part):
     a node or edge, with `element`, `id`, `source`, `target`, `data`."""
     file: str
     """Its name: looked for in the pipeline's folder, or in the folder that is loaded."""
-    columns: list[str] | dict[str, str] = Field(default_factory=list)
+    columns: list[Column] | dict[Column, str] = Field(default_factory=list)
     """The columns: a list of names for CSV, where each is text; name = type for the others. Without any, JSON gives one column `json`."""
     optional_columns: list[str] = Field(default_factory=list)
     """Those that a file may lack: they are NULL then."""

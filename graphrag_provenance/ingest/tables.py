@@ -105,9 +105,12 @@ def _refuse(unreadable: list[Reject], reject: Reject) -> None:
 
 
 def empty_table(engine: duckdb.DuckDBPyConnection, pipeline: Pipeline, name: str, declared: InputDeclaration) -> None:
-    """The input as a table without rows. Raises ConfigurationError for a type that there is not."""
+    """The input as a table without rows. Raises ConfigurationError for columns that make none, or a type that there is not."""
     columns = ", ".join(f"{quoted(column)} {_type(engine, pipeline, name, column, text)}" for column, text in declared.types.items())
-    engine.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+    try:
+        engine.execute(f"CREATE TABLE {quoted(name)} ({columns})")
+    except duckdb.Error as error:
+        raise ConfigurationError(f"{pipeline.folder / 'pipeline.toml'}: inputs.{name}: {first_line(error)}") from None
 
 
 def _type(engine: duckdb.DuckDBPyConnection, pipeline: Pipeline, name: str, column: str, text: str) -> str:

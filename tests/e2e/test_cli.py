@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from typer.testing import CliRunner
 
+from graphrag_provenance.interfaces.cli import logs
 from graphrag_provenance.interfaces.cli.app import _COMMANDS, _load, app
 from graphrag_provenance.interfaces.cli.examples import EXAMPLES
 from graphrag_provenance.model.records import RECORD_KINDS
@@ -140,6 +142,8 @@ def test_without_a_command_it_prints_help_and_counts_as_usage(gprov) -> None:
         (["trace", "--nope"], "--nope"),
         (["schema-json", "edgy"], "'edge'"),
         (["--log-level", "loud", "query", "list"], "debug, info, warning, error"),
+        (["key", "new", "--principal", " ", "--tenant", "T", "--clearance", "internal"], "A key needs a principal"),
+        (["key", "new", "--principal", "p", "--tenant", "T", "--clearance", ""], "A key needs a clearance"),
         (["query", "show", "path.none"], "gprov query list"),
         (["policy", "check", "missing.toml"], "missing.toml"),
         (["ingest", "missing.jsonl"], "There is no file missing.jsonl"),
@@ -179,6 +183,28 @@ def test_errors_are_json_when_json_was_asked_for(gprov, args: list[str], code: s
     assert body["error"]["code"] == code
     assert set(body["error"]) == {"code", "message", "hint"}
     assert body["error"]["message"].endswith((".", "?"))
+
+
+def test_no_output_has_a_character_that_a_terminal_obeys(gprov) -> None:
+    hostile = "a\x1b[31m\x07\x7f\x9b31m"
+    control = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+    reader = ("--tenant", "T", "--clearance", "internal")
+    for form in ("table", "json", "jsonl"):
+        for args in (("key", "new", "--principal", hostile, *reader), ("trace", "System:a", "System:b", "--workspace", hostile, *reader),
+                     ("--log-format", "json", "trace", "System:a", "System:b", "--workspace", hostile, *reader)):
+            result = gprov(*args, "--format", form)
+            assert "31m" in result.stdout + result.stderr
+            assert not control.search(result.stdout + result.stderr), (args, form)
+
+
+@pytest.mark.usefixtures("logs_as_found")
+def test_a_log_line_for_people_has_none_either(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("warning", "console")
+    structlog.get_logger().warning("unreachable", source="file:\x1b[31mred\x9b0m", error=ValueError("\x1b[1m"), places=["\x1b"])
+    told = capsys.readouterr().err
+    assert "red" in told
+    assert "\x1b" not in told
+    assert "\x9b" not in told
 
 
 def test_debug_may_stand_anywhere_and_shows_where_an_error_came_from(gprov) -> None:

@@ -86,9 +86,9 @@ class Runner:
             self.fault(subject, f"exit code {done.exit_code}", arguments, example, told)
         if done.exit_code in (2, 3) and len(errors) != 1:
             self.fault(subject, f"{len(errors)} errors told", arguments, example, told)
-        if "json" not in arguments and (control := _CONTROL.search(told)):  # JSON is for programs
+        if control := _CONTROL.search(told):
             self.fault(subject, f"control character {control[0]!r} on stderr", arguments, example, told)
-        if "--format" not in arguments and (control := _CONTROL.search(done.stdout)):
+        if control := _CONTROL.search(done.stdout):
             self.fault(subject, f"control character {control[0]!r} on stdout", arguments, example, done.stdout)
         return done
 

@@ -117,6 +117,7 @@ def test_the_engine_reads_its_inputs_and_nothing_beside_them_and_cannot_be_opene
     ('file = "rows.csv"', 'file = "https://example.org/rows.csv"', "leads out of the folder"),
     ('columns = ["a", "b"]', "", "columns of CSV"),
     ('columns = ["a", "b"]', 'columns = ["a", "A"]', "declared twice"),
+    ('columns = ["a", "b"]', 'columns = ["a", ""]', "inputs.rows.columns"),
     ('format = "csv"', 'format = "parquet"', "name = type"),
     ('format = "csv"', 'format = "xml"', "inputs.rows.format"),
     ('version = "7"', "", "version"),

@@ -275,11 +275,12 @@ def test_a_broken_file_lets_nobody_in(keys: tuple[Path, str], text: str) -> None
 
 
 def test_names_of_any_kind_come_back_from_the_file(tmp_path: Path) -> None:
-    names = ['a"b\\c', "ünï\x7f", "a\nb"]
+    names = ['a"b\\c', "ünï\x7f", "a\n\x9bb"]
     key, entry = new_key(names[0], names[1], [names[2]], [Role.OPERATOR])
     path = tmp_path / "keys.toml"
     path.touch(mode=0o600)
     path.write_text(entry.as_toml(), encoding="utf-8")
+    assert all(line.isprintable() for line in path.read_text(encoding="utf-8").splitlines())
     assert KeyFile(path, refused).reader(key) == Reader(names[0], names[1], frozenset({names[2]}), frozenset({Role.OPERATOR}))
 
 

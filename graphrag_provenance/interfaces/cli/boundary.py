@@ -6,7 +6,6 @@ stand anywhere in the command; errors as JSON when the command was asked for JSO
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
@@ -20,6 +19,7 @@ from typer.core import TyperGroup
 
 from graphrag_provenance.errors import ProvenanceError, ServerError
 from graphrag_provenance.interfaces.cli.visible import visible, visible_lines
+from graphrag_provenance.notation import json_text
 
 USAGE = 2
 INTERRUPTED = 130
@@ -112,7 +112,7 @@ class _End:
             logs.fail(message, **body)
             return
         if self._as_json or self._json_logs:
-            typer.echo(json.dumps(body, ensure_ascii=False), err=True)
+            typer.echo(json_text(body), err=True)
             return
         text = f"{message} {hint}" if hint else message
         text = visible_lines(text) if code == ServerError.code else visible(text)  # the last words of a server have lines

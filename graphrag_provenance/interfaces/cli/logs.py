@@ -16,6 +16,8 @@ from typing import Any
 import structlog
 
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.interfaces.cli.visible import visible_lines
+from graphrag_provenance.notation import json_text
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _FORMATS = ("console", "json")
@@ -61,6 +63,11 @@ def _carry(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[s
     return event
 
 
+def _made_visible(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What a line for people says of files and sources is text, whatever they hold."""
+    return {name: visible_lines(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
 def configure(level: str | None, form: str) -> None:
     """Sends log lines of at least `level` (default: warning, as JSON info) to stderr. Raises InputError that lists what may be asked
     for."""
@@ -71,7 +78,7 @@ def configure(level: str | None, form: str) -> None:
     if form not in _FORMATS:
         raise InputError(f"There is no log format '{form}'.", hint=f"Use {' or '.join(_FORMATS)}.")
     renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
+        structlog.processors.JSONRenderer(serializer=json_text)
         if form == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
     )
@@ -83,6 +90,7 @@ def configure(level: str | None, form: str) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        *(() if _json else (_made_visible,)),
     ]
     structlog.configure(
         processors=[*processors, renderer],

@@ -6,7 +6,6 @@ Colour only on a terminal and without NO_COLOR. Leaves to others: which data (`s
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from rich.text import Text
 
 from graphrag_provenance.interfaces.cli.options import Format
 from graphrag_provenance.interfaces.cli.visible import visible
+from graphrag_provenance.notation import json_text
 
 _WIDE = 100_000
 
@@ -61,13 +61,13 @@ def _brief(value: object) -> str:
 
 def print_json(value: object) -> None:
     """One JSON document."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+    sys.stdout.write(json_text(value, indent=2) + "\n")
 
 
 def print_lines(values: Iterable[object]) -> None:
     """One JSON document a line."""
     for value in values:
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str) + "\n")
+        sys.stdout.write(json_text(value, separators=(",", ":")) + "\n")
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, titles: Mapping[str, str] | None = None) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
 import secrets
 import stat
@@ -21,11 +20,11 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from graphrag_provenance.errors import IdentityUnavailableError, ProvenanceError
+from graphrag_provenance.errors import IdentityUnavailableError, InputError, ProvenanceError
 from graphrag_provenance.events import report
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.readers import Reader, Role
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import json_text, parse_toml
 
 PREFIX = "gprov_"
 _NOBODY = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
@@ -61,10 +60,15 @@ class _File(BaseModel):
 def new_key(
     principal: str, tenant: str, clearances: list[str], roles: list[Role], expires: datetime | None = None
 ) -> tuple[str, KeyEntry]:
-    """A new key, shown once, and its entry for the file."""
+    """A new key, shown once, and its entry for the file. Raises InputError for a reader that is none."""
     name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-    return f"{PREFIX}{name}_{secret}", KeyEntry(id=name, sha256=_hash(secret), principal=principal, tenant=tenant, clearances=clearances,
-                                                roles=roles, expires=expires)
+    try:
+        entry = KeyEntry(id=name, sha256=_hash(secret), principal=principal, tenant=tenant, clearances=clearances, roles=roles,
+                         expires=expires)
+    except ValidationError as error:
+        place = error.errors()[0]["loc"][0]
+        raise InputError(f"A key needs a {'clearance' if place == 'clearances' else place} that is not blank.") from None
+    return f"{PREFIX}{name}_{secret}", entry
 
 
 class KeyFile:
@@ -126,4 +130,4 @@ def _hash(secret: str) -> str:
 
 
 def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # every escape of JSON is one of TOML
+    return json_text(value)  # every escape of JSON is one of TOML
