@@ -66,16 +66,16 @@ def normalise_entity_id(text: str) -> str:
 @lru_cache(maxsize=65536)
 def split_revision(revision: str) -> tuple[str, str]:
     """`doc@ver` → (doc id, version), split at the **last** `@`. Raises ValueError when either side is empty."""
-    doc_id, at, version = revision.rpartition("@")
-    if not at or not doc_id or not version:
+    doc_id, _, version = revision.rpartition("@")
+    if not doc_id or not version:
         raise ValueError(f"{revision!r} is not doc@version")
     return doc_id, version
 
 
 def parse_address(address: str) -> tuple[str, str]:
     """`Type:id` → (type, normalised id), split at the first `:`. Raises ValueError with what is wrong."""
-    entity_type, colon, entity_id = address.partition(":")
-    if not colon or not is_name(entity_type) or not normalise_entity_id(entity_id):
+    entity_type, _, entity_id = address.partition(":")
+    if not is_name(entity_type) or not normalise_entity_id(entity_id):
         raise ValueError(f"{address!r} is not an address; write Type:id, for example System:LEDGER")
     return entity_type, normalise_entity_id(entity_id)
 

@@ -41,7 +41,7 @@ def parse_instant(text: str) -> datetime:
             if offset not in "Zz" and zoned.utcoffset() != instant.utcoffset():
                 raise ValueError(f"'{text}': the offset does not belong to the zone [{zone}]")
         else:
-            instant = _in_zone(datetime.fromisoformat(base), _zone(zone or "UTC"), text)
+            instant = _in_zone(datetime.fromisoformat(base), _zone(match["zone"]), text)
         return instant.astimezone(UTC)
     except OverflowError:
         raise ValueError(f"'{text}' lies outside the supported years") from None

@@ -33,14 +33,15 @@ class _Chain:
     def __init__(self, entries: list[Entry], store: Mapping[str, Any] | None, heads: Sequence[Head]) -> None:
         self.entries, self.store, self.heads = entries, store, tuple(heads)
         self.faults: list[Fault] = []
-        self.named = {_key(e.get("previous")) for e in entries} | {h.digest for h in heads} | {_key((store or {}).get("digest"))}
+        self.named = {_key(one) for one in (*(e.get("previous") for e in entries), *(h.digest for h in heads), (store or {}).get("digest"))}
         self.open = self._open()
         self.place: dict[int, int | None] = {}
         """Index of an entry → the number under which it gives its digest, or its own."""
         self.sound: set[int] = set()
         """Entries that give their digest at their place."""
         self.copies: set[int] = set()
-        self.standing: set[tuple[int | None, object]] = set()
+        self.followed: set[tuple[object, int | None]] = set()
+        """What the one after each of the sound says: their digest as its previous, and its number."""
 
     def say(self, verdict: Verdict, seq: object, message: str, last: int | None = None) -> None:
         number = _number(seq)
@@ -50,18 +51,18 @@ class _Chain:
         self._put_in_place()
         chain = self._without_copies()
         written = self.sound - self.copies
-        top = max((self.place[i] or 0 for i in chain if i in written), default=0)
         at = {place: i for i in chain if (place := self.place[i]) is not None}
+        top = max((place for place, i in at.items() if i in written), default=0)
         self._contents(chain)
         running = None if self.open is None else _number(self.entries[self.open].get("seq"))
         self._gaps(set(at) | ({running} if running else set()), max(top, running or 0))
         self._links(at, running)
         faulty = {fault.seq for fault in self.faults}
-        good = [p for p, i in at.items() if i in self.sound and p not in faulty]
+        good = [place for place in at if place not in faulty]
         head = None if not good else self.entries[at[max(good)]]
         return Audit(
             len(self.entries), running, None if head is None else Head(max(good), str(head["digest"]), head.get("graph_hash")),
-            self.heads, tuple(sorted(self.faults, key=lambda f: (f.seq is None, f.seq or 0, f.verdict, f.message))))
+            self.heads, tuple(sorted(self.faults, key=lambda f: (f.seq is None, f.seq, f.verdict, f.message))))
 
     def _open(self) -> int | None:
         """The run under way: the last one, which holds the store and has nothing that a sealed run has."""
@@ -77,29 +78,30 @@ class _Chain:
     def _put_in_place(self) -> None:
         """Find for every entry the number under which it gives its digest, walking the chain from its beginning."""
         waiting: dict[object, list[int]] = {}
-        ready: list[int] = []
+        after: list[tuple[object, int]] = [(_key(None), 1)]
         for i, entry in enumerate(self.entries):
-            self.place[i] = _number(entry.get("seq"))
-            if i == self.open:
-                continue
-            if self.place[i] is not None and _gives(entry, entry.get("seq")):
-                self.sound.add(i)
-                ready.append(i)
+            number = self.place[i] = _number(entry.get("seq"))
+            if number is not None and _gives(entry, number):
+                after.append(self._sound(i, number))
             else:
                 waiting.setdefault(_key(entry.get("previous")), []).append(i)
-        after: list[tuple[object, int]] = [(None, 1), *((self.entries[i].get("digest"), (self.place[i] or 0) + 1) for i in ready)]
         while after:
             digest, number = after.pop()
-            for i in waiting.get(_key(digest), ()):
+            for i in waiting.get(digest, ()):
                 if i not in self.sound and _gives(self.entries[i], number):
-                    self.place[i] = number
-                    self.sound.add(i)
-                    after.append((self.entries[i].get("digest"), number + 1))
+                    after.append(self._sound(i, number))
+
+    def _sound(self, i: int, number: int) -> tuple[object, int]:
+        """Take an entry for one that gives its digest under a number; gives what the one after it says."""
+        self.place[i] = number
+        self.sound.add(i)
+        said = _key(self.entries[i].get("digest")), number + 1
+        self.followed.add(said)
+        return said
 
     def _without_copies(self) -> list[int]:
         """The entries but those that repeat another one and hold no place of their own; says which do repeat one."""
         copies = self.copies
-        self.standing = {(self.place[i], _key(self.entries[i].get("digest"))) for i in self.sound}
         placed: set[int] = set()
         kept = [i for i in range(len(self.entries)) if i != self.open]
         keys: tuple[tuple[str, Callable[[int], object]], ...] = (
@@ -134,8 +136,8 @@ class _Chain:
         entry, digest = self.entries[i], _key(self.entries[i].get("digest"))
         if i in self.sound:
             return False
-        follows = ((self.place[i] or 0) - 1, _key(entry.get("previous"))) in self.standing
-        return follows or (digest in self.named and digest != _key(self.entries[original].get("digest")))
+        return (_key(entry.get("previous")), self.place[i]) in self.followed or (
+            digest in self.named and digest != _key(self.entries[original].get("digest")))
 
     def _standing(self, i: int) -> tuple[bool, bool, bool, float]:
         """Which of several is the original: the one that gives its digest where it stands, and that others name."""
@@ -179,7 +181,7 @@ class _Chain:
             if told is not None:
                 doubted.add(number)
                 self.say(Verdict.CHANGED, number, told)
-        if running is not None and any(h.seq == running for h in self.heads):
+        if any(head.seq == running for head in self.heads):
             self.say(Verdict.CHANGED, running, "it has not ended, but had when the head kept outside was taken")
         if self.store is not None and self.entries and _number(self.store.get("head_seq")) is None:
             self.say(Verdict.CHANGED, None, "the store's record is gone, or names no run")
@@ -197,17 +199,17 @@ class _Chain:
                and entry.get("previous") != h.digest for h in self.heads):
             return "it does not follow the run that the head kept outside names"
         after = at.get(number + 1)
-        if (after is not None and after in self.sound and number + 1 not in doubted
-                and self.entries[after].get("previous") != digest):
+        if after is not None and number + 1 not in doubted and self.entries[after].get("previous") != digest:
             return f"run {number + 1} names another digest for it"
         if number == 1 and entry.get("previous") is not None:
             return "it is the first run and names one before it"
-        last = None if self.store is None else _number(self.store.get("head_seq"))
-        if self.store is None or last is None:
+        store = self.store or {}
+        last = _number(store.get("head_seq"))
+        if last is None:
             return None
         if number > last:
             return f"the store's record names run {last} as the last"
-        if (number == last - (running == last) and self.store.get("digest") != digest
+        if (number == last - (running == last) and store.get("digest") != digest
                 and not any(n > last and i in self.sound for n, i in at.items())):
             if not heads:
                 return "the store's record names another digest for the last run"
@@ -219,8 +221,8 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _key(value: object) -> object:
-    return value if isinstance(value, str) or value is None else repr(value)
+def _key(value: object) -> str | None:
+    return None if value is None else repr(value)
 
 
 def _content(entry: Entry) -> str | None:

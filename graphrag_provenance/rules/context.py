@@ -112,8 +112,8 @@ class Context:
             "uncounted": self.uncounted, "generation": self.generation,
             "entities": [{"type": kind, "id": name} for kind, name in self.entities],
             "unresolved": [one.as_json() for one in self.unresolved], "claims": [one.as_json() for one in self.claims],
-            "edges": [{**(part.edge or {}), "citations": list(part.citations), "sources_left_out": part.sources_left_out}
-                      for part in self.edges],
+            "edges": [{**part.edge, "citations": list(part.citations), "sources_left_out": part.sources_left_out}
+                      for part in self.parts if part.edge is not None],
             "citations": [one.as_json() for one in self.citations]}
 
 

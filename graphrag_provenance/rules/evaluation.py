@@ -120,7 +120,7 @@ def measured(scored: Sequence[Scored]) -> Json:
         "by_expected": {
             name: {"questions": len(part), "right": sum(one.failure is None for one in part), **_measures(part)}
             for name in reasons for part in [[one for one in scored if expected(one.question) == name]]},
-        "by_failure": dict(sorted(Counter(one.failure.value for one in failed if one.failure).items())),
+        "by_failure": dict(sorted(Counter(one.failure.value for one in scored if one.failure).items())),
         "failures": [one.as_json() for one in failed],
     }
 

@@ -36,10 +36,10 @@ from graphrag_provenance.rules.recorded import (
 )
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.orders import stored_policies
-from graphrag_provenance.store.readers import Visibility, require_role
+from graphrag_provenance.store.readers import Visibility, may_see, require_role
 from graphrag_provenance.store.recording import RecordingOptions, check_generations, recorded_run, state_of_generation
 from graphrag_provenance.store.runs import Run
-from graphrag_provenance.store.seeing import confirmed_read, end_of, may_see, shown, stands_for
+from graphrag_provenance.store.seeing import confirmed_read, end_of, shown, stands_for
 
 _PAGE = 200
 _MOST_CONTENT = 8_000_000

@@ -24,8 +24,8 @@ from graphrag_provenance.rules.answers import Audience, Json, Trace, extractors,
 from graphrag_provenance.rules.chains import Address, Chain, Conditions, Item, Question, Reason, Step, hop_holds, hop_visible
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.lookups import edge_json, most_rows
-from graphrag_provenance.store.readers import Views, Visibility
-from graphrag_provenance.store.seeing import confirmed_read, may_see, references_of, shown
+from graphrag_provenance.store.readers import Views, Visibility, may_see
+from graphrag_provenance.store.seeing import confirmed_read, references_of, shown
 from graphrag_provenance.store.together import Ask, Search
 from graphrag_provenance.store.traces import TraceSearch, item, traces
 

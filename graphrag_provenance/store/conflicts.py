@@ -6,14 +6,13 @@ Owns: reading the edges that stand beside a given one, for one reader. Leaves to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from graphrag_provenance.errors import StoreConflictError
 from graphrag_provenance.queries import query
 from graphrag_provenance.rules.conflicts import Conflict, Place, Relations, ends_to_ask, in_conflict
 from graphrag_provenance.store.database import Row
-from graphrag_provenance.store.readers import Views, Visibility
+from graphrag_provenance.store.readers import Views, may_see
 from graphrag_provenance.store.together import Ask, Search
 
 _MOST_RELOADS = 3
@@ -41,11 +40,3 @@ def rivals_of(views: Views, places: Iterable[Place], relations: Relations) -> Se
 def _place(row: Row) -> Place:
     source, target = row["source"], row["target"]
     return Place(row["edge"], row["type"], *((one["tenant"], one["type"], one["id"]) for one in (source, target)))
-
-
-def may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
-    """The second check of an edge: some policy, all of them allowed, every reference granted, the tenant the reader's."""
-    policies, references = edge.get("policies"), edge.get("acl")
-    if not policies or references is None or edge.get("tenant") != view.tenant:
-        return False
-    return view.allowed.issuperset(policies) and view.granted.issuperset(references)

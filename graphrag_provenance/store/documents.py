@@ -29,9 +29,9 @@ from graphrag_provenance.store.answers import answers_on
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.lookups import MOST_ROWS, edge_json
 from graphrag_provenance.store.orders import stored_policies
-from graphrag_provenance.store.readers import Visibility
+from graphrag_provenance.store.readers import Visibility, may_see
 from graphrag_provenance.store.seeing import confirmed_read as confirmed
-from graphrag_provenance.store.seeing import could_be_seen, may_see, shown
+from graphrag_provenance.store.seeing import could_be_seen, shown
 
 _STATED = ("version", "supersedes", "source_url", "content_sha256", "complete", "registered", "since")
 

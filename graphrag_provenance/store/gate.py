@@ -20,9 +20,9 @@ from graphrag_provenance.rules.answers import Audience
 from graphrag_provenance.rules.conflicts import Place, Relations
 from graphrag_provenance.rules.gate import EdgeFact, Facts, PassageFact, PassageKey, Verdict, judge
 from graphrag_provenance.rules.ledger import Ledger
-from graphrag_provenance.store.conflicts import may_see, rivals_of
+from graphrag_provenance.store.conflicts import rivals_of
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Views, Visibility, require_role, under_one_order
+from graphrag_provenance.store.readers import Views, Visibility, may_see, require_role, under_one_order
 from graphrag_provenance.store.runs import store_state
 from graphrag_provenance.store.seeing import stands_for
 from graphrag_provenance.store.together import answer_together

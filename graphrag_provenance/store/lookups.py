@@ -15,15 +15,15 @@ from typing import Any
 
 from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.errors import InputError, NotFoundError
-from graphrag_provenance.model.identifiers import is_name, normalise_entity_id
+from graphrag_provenance.model.identifiers import normalise_entity_id
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.rules.answers import Json, extractors, in_order, instant, item_json, scope_json
 from graphrag_provenance.rules.chains import Address
 from graphrag_provenance.store.database import Database, Row
 from graphrag_provenance.store.readers import Visibility, require_role
+from graphrag_provenance.store.readers import may_see as _may_see
 from graphrag_provenance.store.runs import run_json
 from graphrag_provenance.store.seeing import confirmed_read as _confirmed
-from graphrag_provenance.store.seeing import may_see as _may_see
 from graphrag_provenance.store.seeing import references_of as _references
 from graphrag_provenance.store.seeing import shown as _shown
 from graphrag_provenance.store.seeing import stands_for
@@ -122,17 +122,17 @@ def entity_show(
 
 def _show(database: Database, view: Visibility, entity: Address, limit: int) -> Json:
     kind, name = entity[0], normalise_entity_id(entity[1])
-    rows = _entity(database, view, kind, name, limit) if is_name(kind) else []
-    if not rows and is_name(kind):
+    rows = _entity(database, view, kind, name, limit)
+    if not rows:
         ends = [{"number": 0, "type": kind, "lookup": name}]
         sure = [r["id"] for r in database.read("path.aliases", **view.params(), ends=ends) if not r["guessed"]]
         rows = _entity(database, view, kind, sure[0], limit) if len(sure) == 1 else []
     if not rows:
         raise NotFoundError(f"There is no entity {kind}:{name}.", hint="Search for it: gprov entity find TEXT.")
     row, node = rows[0], rows[0]["entity"]
-    visible = [edge for edge in row["edges"] if edge["edge"]["tenant"] == view.tenant and _may_see(view, edge["edge"])]
+    visible = [edge for edge in row["edges"] if _may_see(view, edge["edge"])]
     return {
-        "schema": 1, "type": node["type"], "id": node["id"], "name": node["name"], "names": list(node["names"] or ()),
+        "schema": 1, "type": node["type"], "id": node["id"], "name": node["name"], "names": list(node.get("names") or ()),
         "aliases": sorted(row["aliases"], key=lambda a: (a["alias"], a["method"], a["linker"], a["linker_version"])),
         "attributes": _attributes(node),
         "counts": sorted(

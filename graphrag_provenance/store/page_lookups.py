@@ -13,8 +13,8 @@ from graphrag_provenance.access.interface import AccessSource
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.rules.chains import Address
 from graphrag_provenance.store.database import Database
-from graphrag_provenance.store.readers import Visibility
-from graphrag_provenance.store.seeing import confirmed_read, may_read, may_see
+from graphrag_provenance.store.readers import Visibility, may_see
+from graphrag_provenance.store.seeing import confirmed_read, may_read
 
 Place = tuple[str, str]
 """(doc@version, chunk)."""

@@ -30,8 +30,8 @@ from graphrag_provenance.rules.quotes import (
     pieces,
 )
 from graphrag_provenance.store.database import Database, Row
-from graphrag_provenance.store.readers import Visibility
-from graphrag_provenance.store.seeing import confirmed_read, may_read, may_see, shown
+from graphrag_provenance.store.readers import Visibility, may_see
+from graphrag_provenance.store.seeing import confirmed_read, may_read, shown
 
 _PAGE = 500
 _MOST_PIECES = 500_000

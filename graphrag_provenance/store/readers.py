@@ -1,15 +1,16 @@
 """What a reader may see in this store, now (spec 2, reading).
 
-Owns: turning a reader's clearances into the allowed policies, by the order that the store itself holds, and keeping that
-order for as long as its hash stands. An unknown clearance is an error that lists the known ones; none allows nothing.
-While the order is being changed, a reader is allowed what all the orders involved cover (`store.orders` says why).
+Owns: turning a reader's clearances into the allowed policies, by the order that the store itself holds, keeping that
+order for as long as its hash stands, and whether a stored edge is the reader's to see. An unknown clearance is an error that
+lists the known ones; none allows nothing. While the order is being changed, a reader is allowed what all the orders involved
+cover (`store.orders` says why).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from graphrag_provenance.errors import AccessDeniedError, ProvenanceError, StoreConflictError
@@ -60,6 +61,14 @@ def visibility(database: Database, reader: Reader, granted: Collection[str] = fr
     hash_, orders = known
     names = frozenset(name for order in orders for name in order.names)
     return Visibility(reader.tenant, covered(orders, reader.clearances), frozenset(granted), names, hash_)
+
+
+def may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
+    """The second check of a stored edge: some policy, all of them allowed, every reference granted, the tenant the reader's."""
+    policies, references = edge.get("policies"), edge.get("acl")
+    if not policies or references is None or edge.get("tenant") != view.tenant:
+        return False
+    return view.allowed.issuperset(policies) and view.granted.issuperset(references)
 
 
 class Views:

@@ -22,8 +22,8 @@ from graphrag_provenance.rules.publication import State
 from graphrag_provenance.rules.run_diff import change_of, differing
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.lookups import edge_json
-from graphrag_provenance.store.readers import Visibility, require_role
-from graphrag_provenance.store.seeing import confirmed_read, may_see
+from graphrag_provenance.store.readers import Visibility, may_see, require_role
+from graphrag_provenance.store.seeing import confirmed_read
 
 MOST_CHANGES = 1_000
 _PAGE = 500

@@ -1,9 +1,8 @@
 """The second check of what a look-up returns (spec 2, reading: the filter runs again on the assembled result).
 
-Owns: whether a stored edge, an item of its evidence or the text of a passage may be shown to a reader, whether one may know of an edge
+Owns: whether an item of the evidence of a stored edge or the text of a passage may be shown to a reader, whether one may know of an edge
 that no longer stands and of the one that took it in, and that a look-up is made under one order of policies and confirmed by the live
-access source. The stored queries filter first; neither trusts the
-other.
+access source. The stored queries filter first; neither trusts the other. Leaves to `store.readers` whether an edge is visible.
 """
 
 from __future__ import annotations
@@ -20,14 +19,6 @@ from graphrag_provenance.store.readers import Visibility, under_one_order
 from graphrag_provenance.store.traces import item
 
 T = TypeVar("T")
-
-
-def may_see(view: Visibility, edge: Mapping[str, Any]) -> bool:
-    """Whether an edge is visible: some policy, all of them allowed, every reference granted, the tenant the reader's."""
-    policies, references = edge.get("policies"), edge.get("acl")
-    if not policies or references is None or edge.get("tenant") != view.tenant:
-        return False
-    return view.allowed.issuperset(policies) and view.granted.issuperset(references)
 
 
 def may_read(view: Visibility, passage: Mapping[str, Any]) -> bool:

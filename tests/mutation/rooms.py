@@ -30,6 +30,7 @@ QUOTES, PURGE, DELETE = "integration/test_quote_verification.py", "integration/t
 PAGES = "integration/test_web_pages.py"
 FGA, EVALUATION, SUCCESSION = "integration/test_access_openfga.py", "integration/test_evaluation.py", "integration/test_succession.py"
 MERGED, LINEAGE = "integration/test_merged_edges.py", "integration/test_export_openlineage.py"
+STORED = "integration/test_stored_reads.py"
 
 THEN = {
     "rules/answers": (TRACE, GATE), "rules/audit_report": (AUDIT,), "rules/auditing": (AUDIT,), "rules/chains": (TRACE, ACCESS, MERGE),
@@ -46,16 +47,17 @@ THEN = {
     "access/": (ACCESS, FGA, "integration/test_access_commands.py"),
     "model/lineage": (LINEAGE,), "model/readers": (LOOKUPS, "e2e/test_cli_store.py"), "model/reports": (ANSWERS, QUOTES),
     "model/": (INGEST, LOOKUPS),
-    "store/traces": (TRACE, ACCESS, MERGE, STAGING), "store/lookups": (LOOKUPS, ACCESS), "store/readers": (ACCESS, LOOKUPS),
+    "store/traces": (TRACE, ACCESS, MERGE, STAGING), "store/lookups": (LOOKUPS, STORED, MERGED, ACCESS), "store/readers": (ACCESS, LOOKUPS),
     "store/together": ("integration/test_service_together.py", EVALUATION, TRACE), "store/view": (TRACE, STAGING, SUCCESSION),
-    "store/surroundings": (RETRIEVERS,), "store/documents": (DOCUMENTS, ACCESS), "store/answers": (ANSWERS,), "store/gate": (GATE,),
-    "store/retrievals": (RETRIEVALS,), "store/as_of": (TRACE, MERGE, STAGING, SUCCESSION), "store/conflicts": (CONFLICTS, GATE),
-    "store/seeing": (ANSWERS, RETRIEVALS), "store/page_lookups": (PAGES,), "store/passages": (GATE, RETRIEVALS, RETRIEVERS),
-    "store/quotes": (QUOTES,), "store/explaining": (ACCESS, POLICY),
-    "path/": (TRACE, ACCESS), "answer/": (ANSWERS,), "retrieval/": (RETRIEVALS,), "quote/": (QUOTES,),
-    "read/around": (RETRIEVERS,), "read/document": (DOCUMENTS, ACCESS), "read/edge_merged": (MERGED,),
-    "read/edge_": (LOOKUPS, ACCESS, MERGED), "read/entities_": (RETRIEVERS,), "read/entity_": (LOOKUPS, ACCESS),
-    "read/gate_": (GATE,), "read/polic": (ACCESS, POLICY), "read/references": (ACCESS, FGA), "read/rivals": (CONFLICTS, GATE),
+    "store/surroundings": (STORED, RETRIEVERS), "store/documents": (DOCUMENTS, ACCESS), "store/answers": (STORED, ANSWERS),
+    "store/gate": (STORED, GATE), "store/retrievals": (RETRIEVALS,), "store/as_of": (TRACE, MERGE, STAGING, SUCCESSION),
+    "store/conflicts": (STORED, CONFLICTS, GATE), "store/seeing": (ANSWERS, RETRIEVALS), "store/page_lookups": (PAGES,),
+    "store/passages": (GATE, RETRIEVALS, RETRIEVERS), "store/quotes": (STORED, QUOTES), "store/explaining": (ACCESS, POLICY),
+    "path/": (TRACE, ACCESS), "answer/": (STORED, ANSWERS), "retrieval/": (STORED, RETRIEVALS), "quote/": (STORED, QUOTES),
+    "read/around": (STORED, RETRIEVERS), "read/document": (STORED, DOCUMENTS, ACCESS), "read/edge_merged": (MERGED,),
+    "read/edge_": (STORED, LOOKUPS, ACCESS, MERGED), "read/entities_": (STORED, RETRIEVERS), "read/entity_": (STORED, LOOKUPS, ACCESS),
+    "read/gate_": (STORED, GATE), "read/polic": (ACCESS, POLICY), "read/references": (ACCESS, FGA),
+    "read/rivals": (STORED, CONFLICTS, GATE),
     "read/runs": ("integration/test_staging.py", PAGES),
 }
 

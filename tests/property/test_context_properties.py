@@ -187,9 +187,54 @@ def test_what_is_unresolved_is_said_and_nothing_is_chosen() -> None:
     assert build_context(Gathered(entities=(("System", "b"),)), budget=500).text == "No relation was found."
 
 
+BILLING = Unresolved("Billing", Reason.ENTITY_JOIN, (("System", "b"), ("Team", "b")))
+NOBODY = Unresolved("X", Reason.UNKNOWN_ENTITY)
+CLAIM = Question(("Thing", "a"), ("Thing", "b"))
+
+
+@pytest.mark.parametrize(("gathered", "text"), [
+    (Gathered(), "No entity was found."), (Gathered(claims=(AskedClaim(CLAIM, None),)), "No relation was found."),
+    (Gathered(claims=(AskedClaim(CLAIM, Reason.NO_PATH),)),
+     "No chain of evidenced relations joins Thing:a and Thing:b (no-path).\nNo relation was found."),
+    (Gathered(unread=7), "7 more relations do not fit here."),
+    (Gathered(unread=1, uncounted=True), "At least 1 more relation does not fit here."),
+    (Gathered(unresolved=(NOBODY,)), "“X” is no entity here.\nNo entity was found."),
+    # at length, and in short where that does not fit
+    (Gathered(unresolved=(BILLING,)), "“Billing” is unresolved: it names System:b, Team:b.\nNo entity was found."),
+    (Gathered(unresolved=(BILLING,)), "“Billing” is unresolved: it names 2 entities.\nNo entity was found."),
+    (Gathered(unresolved=(BILLING, NOBODY)), "2 names or claims are unresolved.\nNo entity was found."),
+])
+def test_what_a_context_lacks_is_said_as_long_as_it_fits(gathered: Gathered, text: str) -> None:
+    assert build_context(gathered, budget=len(text), count_tokens=len).text == text
+    assert len(build_context(gathered, budget=len(text) - 1, count_tokens=len).text) < len(text)
+
+
+def test_what_is_left_out_counts_what_was_not_read() -> None:
+    told = tuple(fact(f"e{n}", (f"d{n}@1", False)) for n in range(10))
+    context = build_context(Gathered(told, unread=7), budget=60)
+    assert 0 < len(context.edges) == 17 - context.left_out
+    assert (context.citations[0].text, context.citations[0].n) == (None, 1)
+
+
+def test_a_context_as_programs_read_it() -> None:
+    gathered = Gathered((fact("e", ("d@1", False)),), 7, True, None, (("Thing", "a"),), (BILLING,),
+                        (AskedClaim(CLAIM, None), AskedClaim(CLAIM, Reason.NO_PATH)), 3)
+    context = build_context(gathered, budget=1_000, count_tokens=len)
+    told = context.as_json()
+    ends = {"from": {"type": "Thing", "id": "a"}, "to": {"type": "Thing", "id": "b"}}
+    assert told["claims"] == [{**ends, "state": "supported", "reason": None}, {**ends, "state": "unresolved", "reason": "no-path"}]
+    assert {name: told[name] for name in ("schema", "text", "tokens", "budget", "left_out", "uncounted", "generation", "entities")} == {
+        "schema": 1, "text": context.text, "tokens": len(context.text), "budget": 1_000, "left_out": 7, "uncounted": True, "generation": 3,
+        "entities": [{"type": "Thing", "id": "a"}]}
+    assert told["unresolved"] == [BILLING.as_json()]
+    assert told["citations"] == [one.as_json() for one in context.citations]
+    (edge,) = told["edges"]
+    assert (edge["edge_id"], edge["citations"], edge["sources_left_out"]) == ("e", [1], 0)
+
+
 @pytest.mark.parametrize(("answer", "numbers", "unknown"), [
     ("Yes [1].", [1], []), ("Yes [1][2]", [1, 2], []), ("Yes [2, 1; 9]", [1, 2], [9]), ("No [x] (1) [0]", [], [0]), ("", [], []),
-    ("[ 2 ] and [2]", [2], []),
+    ("[ 2 ] and [2]", [2], []), ("[16][8][9]", [], [8, 9, 16]),
 ])
 def test_an_answer_leads_back_to_its_citations(answer: str, numbers: list[int], unknown: list[int]) -> None:
     cited, lost = build(fact("e", ("d@1", False), ("g@1", False))).cited(answer)
@@ -200,3 +245,8 @@ def test_an_answer_leads_back_to_its_citations(answer: str, numbers: list[int], 
 def test_a_budget_that_holds_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         build(fact("e", ("d@1", False)), **wrong)
+
+
+@pytest.mark.parametrize("least", [{"budget": 1}, {"most_sources": 1}, {"budget": 5, "count_tokens": lambda text: 5 + len(text)}])
+def test_the_least_that_holds_something_is_taken(least: dict[str, Any]) -> None:
+    assert build(fact("e", ("d@1", False)), **least).left_out in (0, 1)

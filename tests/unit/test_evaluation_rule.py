@@ -44,7 +44,9 @@ NO = {"expect_state": "unresolved", "expect_reason": "stale-revision", "expect_e
     (golden(), answer(step("e1", "d@1#a"), E2), "lost-passages", (2 / 3, 1, 0, 0)),
     (golden(), answer(step("e1", "d@1#a", "d@1#b", "d@2#c"), step("e2", "x@1#y")), "lost-passages", (1, 1, 0, 0)),
     (golden(passages=["d@1#a", "z@1#z"]), answer(E1, E2), "lost-passages", (0.5, 1, 0, 0)),
+    (golden(passages=["d@1#a"]), answer(E1, E2), None, (1, 1, 1, 1)),
     (golden(expect_edges=None, expect_evidence=None), answer(E1), None, (None, 1, 1, 1)),
+    (golden(expect_edges=None), answer(E1), "lost-passages", (2 / 3, 1, 0, 0)),
     (golden(), replace(answer(E1, E2), truncated=True), "truncated", (1, 1, 0, 0)),
     (golden(**NO), answer(reason=Reason.STALE), None, (None, None, None, 1)),
     (golden(**NO), answer(reason=Reason.NO_PATH), "wrong-reason", (None, None, None, 0)),
@@ -62,9 +64,21 @@ def test_measures_are_told_by_what_was_expected_and_failures_by_kind() -> None:
     body = measured([score(golden(), answer(E1, E2)), score(golden(), answer(reason=Reason.NO_PATH)), score(golden(**NO), answer(E1))])
     assert list(body["by_expected"]) == ["supported", "stale-revision"]
     assert body["by_expected"]["supported"]["answer_accuracy"] == 0.5
-    assert body["by_failure"] == {"invented": 1, "missed": 1}
+    assert [(name, part["questions"], part["right"]) for name, part in body["by_expected"].items()] == [
+        ("supported", 2, 1), ("stale-revision", 1, 0)]
+    assert (body["schema"], list(body["by_failure"].items())) == (1, [("invented", 1), ("missed", 1)])
     assert body["measures"] == {
         "passage_recall": 0.5, "edge_correctness": 2 / 3, "complete_chain_support": 0.5, "answer_accuracy": 1 / 3}
+
+
+def test_a_wrong_answer_is_told_with_what_was_expected_and_what_was_got() -> None:
+    taken = [f"e{n}" for n in range(10)]
+    wrong = measured([
+        score(golden(distractors=[*reversed(taken), "other"]), answer(*(step(one, "d@1#a") for one in reversed(taken)))),
+        score(golden(**NO | {"expect_reason": None}), answer(E1)), score(golden(**NO), answer(reason=Reason.NO_PATH))])
+    assert wrong["failures"][0] == {
+        "id": "q", "expected": "supported", "got": "supported", "failure": "distracted", "edges": taken[::-1], "distractors_taken": taken}
+    assert [(one["expected"], one["got"]) for one in wrong["failures"][1:]] == [("unresolved", "supported"), ("stale-revision", "no-path")]
 
 
 def sides(*told: tuple[str | None, list[str]], **more: Any) -> list[GoldenQuestion]:
@@ -76,6 +90,8 @@ def test_a_split_that_leaks_is_refused() -> None:
     check_split(sides(("x", ["a"]), ("y", ["b"]), ("x", ["a"])))
     with pytest.raises(InputError, match=r"leaks: a is in x \(0\) and in y \(1\)"):
         check_split(sides(("x", ["a"]), ("y", ["b", "a"])))
+    with pytest.raises(InputError, match="leaks: d0 is in"):  # the first of them, at every start of Python
+        check_split(sides(*((side, [f"d{n}" for n in range(10)]) for side in "xy")))
     with pytest.raises(InputError, match="1 is on no side"):
         check_split(sides(("x", ["a"]), (None, ["b"])))
 

@@ -55,6 +55,10 @@ def test_an_illegal_or_reserved_entity_type_is_refused(entity_type: str) -> None
         check_entity_type(entity_type)
 
 
+def test_a_type_is_kept_as_it_is_written() -> None:
+    assert check_entity_type("System") == "System"
+
+
 def test_every_label_and_relationship_type_that_the_store_uses_is_reserved() -> None:
     texts = [q.text for q in all_queries().values()] + [s for m in shipped() for s in m.statements]
     code = "\n".join(re.sub(r"//[^\n]*|'[^'\n]*'", "", text) for text in texts)
@@ -73,6 +77,7 @@ def test_every_label_and_relationship_type_that_the_store_uses_is_reserved() -> 
     ("a\u00a0b\u2003\nc", "a b c"),
     ("Z\u0307u\u0142awski", "\u017bu\u0142awski"),  # decomposed and composed are one id
     ("\u017bu\u0142awski", "\u017bu\u0142awski"),
+    ("\u212b", "\u00c5"),  # a letter that is another one in NFC
     ("electrons", "electrons"),
     ("Electrons", "Electrons"),  # case is kept
     ("ﬁ", "ﬁ"),  # NFC, not NFKC

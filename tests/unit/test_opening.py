@@ -44,6 +44,18 @@ def test_an_edge_opens_iff_some_reader_gains_it(old: PolicyLattice, new: PolicyL
         assert found is (Effect.OPENED if gained else Effect.CLOSED if lost else Effect.UNCHANGED)
 
 
+def test_a_join_is_told_step_by_step() -> None:
+    order = lattice({"low": [], "high": ["low"], "beside": [], "all": ["high", "beside"]})
+    assert [step.as_json() for step in join_steps(order, ["low", "pubilc", "high", "low", "beside", "low", "all"])] == [
+        {"policy": "low", "effect": "the first", "so_far": ["low"]},
+        {"policy": "pubilc", "effect": "unknown: the edge is withheld", "so_far": ["low"]},
+        {"policy": "high", "effect": "above low: takes its place", "so_far": ["high"]},
+        {"policy": "beside", "effect": "stands beside the others: a reader needs each", "so_far": ["beside", "high"]},
+        {"policy": "all", "effect": "above beside, high: takes its place", "so_far": ["all"]}]
+    assert [step.told() for step in join_steps(order, ["beside", "all", "low", "high"])][2:] == ["below all: adds nothing"] * 2
+    assert join_steps(order, ["beside", "high", "low"])[-1].told() == "below high: adds nothing"
+
+
 @given(orders(), st.lists(st.sampled_from(NAMES), max_size=6))
 def test_a_join_told_step_by_step_ends_at_the_join(order: PolicyLattice, statements: list[str]) -> None:
     steps = join_steps(order, statements)

@@ -16,6 +16,7 @@ from graphrag_provenance.rules.quotes import (
     find_quote_near,
     normalise,
     odd_digits,
+    pieces,
     quote_hash,
     sha256_of,
 )
@@ -27,7 +28,7 @@ TEXT = 'The limit is 1,120 days — “with notice” — and 10² m² in EU\u20
     ("a\u2009b\u00a0c\r\n d", "a b c d"), ("x\u2010\u2011\u2012\u2013\u2014\u2212y", "x------y"),
     ("‘a’ “b” «c» `d`", "'a' \"b\" \"c\" 'd'"),
     ("\ufb01ne Ｆｕｌｌ １２", "fine Full 12"), ("co\u00adop\u200b", "coop"), ("m² ½ cup", "m2 1⁄2 cup"), ("10² 1½ ①②", "10² 1½ ①②"),
-    ("  Case Stays. ", "Case Stays."), ("e\u0301", "é"), ("…", "..."), ("", ""),
+    ("`a` 1", "'a' 1"), ("  Case Stays. ", "Case Stays."), ("e\u0301", "é"), ("…", "..."), ("", ""),
 ])  # fmt: skip
 def test_the_normaliser_folds_typesetting_and_nothing_else(written: str, plain: str) -> None:
     assert normalise(written) == plain
@@ -57,6 +58,14 @@ def test_a_quote_is_one_piece_of_its_passage_and_cuts_no_number(quote: str, grad
     assert find_quote(quote, TEXT).grade is grade
 
 
+@pytest.mark.parametrize(("quote", "text", "grade"), [
+    ("12", "12", Grade.EXACT), ("12", "so 12", Grade.EXACT), ("12 so", "12 so 3", Grade.EXACT),
+    ("3", "12..34", Grade.ABSENT), ("12", "12..34", Grade.EXACT),  # two numbers side by side, of which one is cut
+])
+def test_the_edges_of_a_text_cut_nothing_and_numbers_side_by_side_are_two(quote: str, text: str, grade: Grade) -> None:
+    assert find_quote(quote, text).grade is grade
+
+
 def test_a_later_whole_occurrence_counts_though_an_earlier_one_cuts_a_number() -> None:
     assert find_quote("12 days", "112 days, or 12 days").span == (13, 20)
 
@@ -78,6 +87,8 @@ PIECE = TEXT[13:27]
     (quote_hash("EU - West"), (TEXT.index("EU"), TEXT.index(".\n")), TEXT, Grade.NORMALISED),
     (sha256_of(TEXT[14:27]), (13, 27), TEXT, Grade.ABSENT),
     (sha256_of(TEXT[15:27]), (15, 27), TEXT, Grade.ABSENT),  # the span begins inside the number
+    (sha256_of(TEXT[13:16]), (13, 16), TEXT, Grade.ABSENT),  # the span ends inside it
+    (sha256_of(TEXT[-5:]), (len(TEXT) - 5, len(TEXT)), TEXT, Grade.EXACT),
     (sha256_of(TEXT[13:]), (13, 10_000), TEXT, Grade.ABSENT),  # the span ends past the text
     (quote_hash(""), (12, 13), TEXT, Grade.ABSENT),
     ("sha256:…", (13, 27), TEXT, Grade.ABSENT),
@@ -95,6 +106,30 @@ def test_a_hash_off_its_span_is_absent_and_says_where_it_is() -> None:
     elsewhere = check_hash_near(sha256_of(PIECE), (0, 14), "another text, long enough", [("c2", TEXT)])
     assert (elsewhere.grade, elsewhere.chunk, elsewhere.span) == (Grade.QUOTE_NOT_IN_CHUNK, "c2", (13, 27))
     assert check_hash_near(sha256_of("other, 14 char"), (0, 14), TEXT, [("c2", TEXT)]).grade is Grade.ABSENT
+
+
+@pytest.mark.parametrize(("text", "others", "grade", "span"), [
+    ("so it is: the quote", [], Grade.ABSENT, (10, 19)), ("the quote it is", [], Grade.ABSENT, (0, 9)),
+    ("nothing of the kind", [("c1", "the"), ("c2", "it is the quote")], Grade.QUOTE_NOT_IN_CHUNK, (6, 15)),
+    (None, [("c2", "the quote it is")], Grade.QUOTE_NOT_IN_CHUNK, (0, 9)), (None, [], Grade.NO_TEXT, None),
+    ("see the quote", [("c2", "the quote")], Grade.EXACT, None),
+])
+def test_a_hash_is_looked_for_from_the_first_to_the_last_place(
+    text: str | None, others: list[tuple[str, str]], grade: Grade, span: tuple[int, int] | None) -> None:
+    found = check_hash_near(sha256_of("the quote"), (4, 13), text, others)
+    assert (found.grade, found.span) == (grade, span)
+
+
+def test_without_a_hash_or_a_span_nothing_is_looked_for() -> None:
+    assert check_hash_near(None, (4, 13), "see the quote", []).grade is Grade.NO_QUOTE
+    for text, grade in (("the quote", Grade.NO_SPAN), (None, Grade.NO_TEXT)):
+        assert check_hash_near(sha256_of("the quote"), None, text, [("c2", "the quote")]).grade is grade
+
+
+@pytest.mark.parametrize(("span", "text", "count"), [
+    ((0, 3), "abc", 1), ((2, 4), "abcde", 4), ((5, 6), "abc", 3), ((0, 4), "abc", 0), ((0, 9), "abc", 0), ((1, 2), "", 0)])
+def test_pieces_are_counted_by_their_length(span: tuple[int, int], text: str, count: int) -> None:
+    assert pieces(span, text) == count
 
 
 def test_what_is_proved_and_what_is_a_finding() -> None:

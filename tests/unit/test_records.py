@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -149,6 +150,7 @@ REFUSED: list[tuple[str, str, object, str]] = [
     ("edge", "source.type", INJECTION, "does not match"),
     ("edge", "target.type", "Assertion", "reserved"),
     ("edge", "source.id", " \u00a0\t", "blank"),
+    ("edge", "source.id", "\u0958" * 600, "longer than"),  # in NFC, of which the index holds it
     ("edge", "source.id", "", "at least 1 character"),
     ("edge", "edge_id", "x" * (MAX_ID_BYTES + 1), "longer than"),
     ("edge", "edge_id", "ż" * (MAX_ID_BYTES // 2 + 1), "longer than"),
@@ -166,6 +168,7 @@ REFUSED: list[tuple[str, str, object, str]] = [
     ("edge", "attributes", {"none": None}, "attributes"),
     ("edge", "attributes", {"big": 2**63}, "attributes"),
     ("edge", "attributes", {"big": [1.5, 2**63]}, "attributes"),
+    ("edge", "attributes", {"inexact": [1.5, 2**53 + 1]}, "attributes"),
     ("edge", "attributes", {"nan": float("nan")}, "attributes"),
     ("edge", "attributes", {"": 1}, "attributes"),
     ("document", "doc_id", 17, "valid string"),
@@ -233,6 +236,8 @@ ACCEPTED: list[tuple[str, str, object, object]] = [
     ("edge", "relation", "a" * 64, "a" * 64),
     ("edge", "edge_id", "x" * MAX_ID_BYTES, "x" * MAX_ID_BYTES),
     ("edge", "attributes", {"a": 1, "b": 1.5, "c": True, "d": ["x"], "e": []}, None),
+    ("edge", "attributes.a", [1.5, 2, 2**53], [1.5, 2.0, 2.0**53]),
+    ("edge", "scope.valid_to", "2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC)),
     ("revision", "supersedes", "d1@0", "d1@0"),
 ]
 
@@ -241,7 +246,7 @@ ACCEPTED: list[tuple[str, str, object, object]] = [
 def test_good_input_is_kept_as_it_is(kind: str, path: str, value: object, kept: object) -> None:
     place: Any = read(kind, changed(kind, path, value))
     for step in path.split("."):
-        place = place[int(step)] if step.isdigit() else getattr(place, step)
+        place = place[int(step)] if step.isdigit() else place[step] if isinstance(place, dict) else getattr(place, step)
     assert place == (value if kept is None else kept)
     assert type(place) is type(value if kept is None else kept)
 
@@ -272,7 +277,7 @@ STATEMENTS: list[tuple[object, str]] = [
     (["internal"], ' ["internal"]'),
     (1, " 1"),
     (True, " true"),
-    ({"policy": "internal"}, ' {"policy": "internal"}'),
+    ({"policy": "internal", "else": 1}, ' {"else": 1, "policy": "internal"}'),
 ]
 SPEAKING = [
     ("edge", "evidence.0.policy"), ("edge", "access.policy"), ("document", "policy"), ("revision", "policy"),
