@@ -212,8 +212,7 @@ def lines(body: dict[str, Any]) -> list[str]:
         told.append(f"Nothing of it is live. Check it with --candidate, then: gprov run publish {run['seq']}, or "
                     f"gprov run discard {run['seq']}.")
     elif not dry_run:
-        nothing = "Nothing to write: the store holds all of it already."
-        told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else nothing)
+        told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else f"Nothing to write: {_why_nothing(records)}.")
     if body["quotes"]:
         told.append(f"Quotes: {_counts(body['quotes'])}.")
     for reason, count in body["withheld_reasons"].items():
@@ -223,6 +222,12 @@ def lines(body: dict[str, Any]) -> list[str]:
     if body.get("rejects_file"):
         told.append(f"Refused records: {plain(body['rejects_file'])}")
     return told
+
+
+def _why_nothing(records: Mapping[str, int]) -> str:
+    if records["rejected"] and not records["accepted"]:
+        return "no record was accepted"
+    return f"the store holds all {'that was accepted' if records['rejected'] else 'of it'} already"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
