@@ -37,3 +37,14 @@ def test_every_name_beside_a_value_is_apart_from_it(capsys: pytest.CaptureFixtur
     told = capsys.readouterr().out.splitlines()
     assert {line.split(" ")[0] for line in told} == {"edge", "says", "state", "holds", "reasons", "policies"}
     assert "policies internal" in told
+
+
+@pytest.mark.parametrize(("head", "stale", "told"), [
+    ("HB-1@1", False, "current"), ("HB-1@2", True, "stale, now HB-1@2"), (None, True, "stale"), (None, False, "not declared"),
+])  # fmt: skip
+def test_evidence_says_how_its_revision_stands(head: str | None, stale: bool, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    item = {
+        "doc": "HB-1@1", "doc_title": None, "is_stale": stale, "head_revision": head, "polarity": "supports", "chunk": "c", "url": None,
+        "section_path": [], "span": None, "quote_hash": None, "run": {"seq": None}}  # fmt: skip
+    draw_edge(edge(evidence=[item]))
+    assert f"HB-1@1 ({told})\n" in capsys.readouterr().out

@@ -158,14 +158,17 @@ def _draw_step(out: _Pen, step: Mapping[str, Any]) -> None:
 
 def _draw_evidence(out: _Pen, item: Mapping[str, Any], bar: str) -> None:
     stale, head = item["is_stale"], item["head_revision"]
-    standing = f"stale, now {plain(head)}" if stale and head else "stale" if stale else "current"
+    if stale:
+        standing, style = f"stale, now {plain(head)}" if head else "stale", "yellow"
+    else:
+        standing, style = ("current", "green") if head else ("not declared", "yellow")  # only cited: nothing newer is known, nor this one
     refutes = item["polarity"] == "refutes"
     out.line(
         (f"{bar}  {out.glyphs.item} ", ""),
         ("REFUTES " if refutes else "", "bold red"),
         f"{plain(item['doc_title'])}, " if item["doc_title"] else "",
         (plain(item["doc"]), "bold"),
-        (f" ({standing})", "yellow" if stale else "green"),
+        (f" ({standing})", style),
     )
     place = [f"chunk {plain(item['chunk'])}"]
     if item["section_path"]:
