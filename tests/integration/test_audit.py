@@ -212,7 +212,7 @@ def test_an_export_holds_the_hashed_fields_of_the_runs_asked_for(store: Store) -
 
 @pytest.mark.parametrize("call", [audit_verify, audit_head, audit_export])
 def test_an_audit_needs_a_role(store: Store, call: Callable[..., Any]) -> None:
-    with pytest.raises(AccessDeniedError, match="needs the role auditor or operator"):
+    with pytest.raises(AccessDeniedError, match=r"needs the role auditor or operator\. Add --role auditor, or "):
         call(store.database, Reader("bob", "ACME", frozenset({"internal"})))
     call(store.database, Reader("bob", "ACME", frozenset({"internal"}), frozenset({Role.OPERATOR})))
 

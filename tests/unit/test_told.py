@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphrag_provenance.interfaces.cli.loading import lines
+from graphrag_provenance.interfaces.cli.loading import lines, report
+from graphrag_provenance.interfaces.cli.options import Format
 from graphrag_provenance.interfaces.cli.picture import draw_edge
+from graphrag_provenance.interfaces.cli.policies import other_order
+from graphrag_provenance.rules.policies import lattice
 
 
 def load(*, accepted: int, rejected: int = 0, **more: Any) -> dict[str, Any]:
@@ -22,6 +26,26 @@ def load(*, accepted: int, rejected: int = 0, **more: Any) -> dict[str, Any]:
 ])  # fmt: skip
 def test_a_load_that_wrote_nothing_says_why(accepted: int, rejected: int, why: str) -> None:
     assert f"Nothing to write: {why}." in lines(load(accepted=accepted, rejected=rejected))
+
+
+@pytest.mark.parametrize(("more", "told"), [
+    ({}, True), ({"dry_run": True}, False), ({"run": {"seq": 1, "status": "staged"}}, False), ({"withheld_reasons": {}}, False),
+])  # fmt: skip
+def test_a_load_that_withheld_edges_says_where_they_are_listed(
+    more: dict[str, Any], told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(load(accepted=1, **{"withheld_reasons": {"unknown-policy": 1}, **more}), Format.TABLE)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert (last == "See: gprov edge list --withheld --role operator.") is told
+
+
+def test_a_load_says_how_its_policy_file_differs_from_the_order_that_decided() -> None:
+    store = lattice({"internal": [], "legal": ["internal"]})
+    given = lattice({"internal": [], "hr": ["internal"]})
+    said = "The store applies another order of policies, and that decided; your file adds hr; removes legal. See: gprov policy apply "
+    assert other_order(store, given, None) == said + "--dry-run."
+    assert other_order(store, given, Path("my policies.toml")) == said + "'my policies.toml' --dry-run."
+    assert "your file moves legal." in other_order(store, lattice({"internal": [], "legal": []}), None)
 
 
 def edge(**more: Any) -> dict[str, Any]:
