@@ -94,6 +94,8 @@ class Summary:
     """(file, reason code) → how many."""
     candidate_hash: str | None = None
     """Of a staged load: the graph hash that publishing it leads to."""
+    order: PolicyLattice | None = None
+    """The order of policies that decided: the store's."""
 
     @property
     def findings(self) -> bool:
@@ -169,4 +171,5 @@ def counts_of(load: Load) -> dict[str, Any]:
 def summary_of(load: Load, record: dict[str, Any], started: float) -> Summary:
     """What a load did, once its run has ended."""
     return Summary(record, load.outcome, load.read, dict(load.rejects.counts), load.rejects.name, time.monotonic() - started,
-                   load.options.dry_run, load.run.policies.hash != load.options.policies.hash, dict(load.rejects.by_file))
+                   load.options.dry_run, load.run.policies.hash != load.options.policies.hash, dict(load.rejects.by_file),
+                   order=load.run.policies)

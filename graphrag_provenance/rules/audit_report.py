@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.notation import parse_json
 from graphrag_provenance.rules.digests import RUN_DIGEST_FIELDS
 
 Entry = Mapping[str, Any]
@@ -67,12 +68,27 @@ class Head:
         return {"seq": self.seq, "digest": self.digest, "graph_hash": self.graph_hash}
 
 
-def parse_head(text: str) -> Head:
-    """`sha256:…@SEQ`, or a line of `audit head`. Raises InputError that says how to write it."""
-    match = _SHORT.fullmatch(text.strip()) or _LINE.fullmatch(text.strip())
+def parse_head(text: str, place: str | None = None) -> Head:
+    """`sha256:…@SEQ`, or what `audit head` printed, as a line or as JSON. Raises InputError that says how to write it; `place` is the
+    file that the text is from."""
+    written = text.strip().removeprefix("\ufeff")
+    match = _SHORT.fullmatch(written) or _LINE.fullmatch(written) or _LINE.fullmatch(_line_of_json(written))
     if match is None:
-        raise InputError(f"'{text}' is not a head.", hint="Write sha256:DIGEST@SEQ, or a line that gprov audit head printed.")
+        said = f"{place} holds no head." if place else f"'{text}' is not a head."
+        raise InputError(said, hint="Write sha256:DIGEST@SEQ, or what gprov audit head printed, as a line or as JSON.")
     return Head(int(match["seq"]), match["digest"], match.groupdict().get("graph"))
+
+
+def _line_of_json(text: str) -> str:
+    """The line that the JSON of `audit head` stands for; "" for anything else."""
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return ""
+    if not isinstance(value, dict) or type(value.get("seq")) is not int or not isinstance(value.get("digest"), str):
+        return ""
+    graph = value.get("graph_hash")
+    return f"{value['seq']} {value['digest']}" + ("" if graph is None else f" graph {graph}")
 
 
 @dataclass(frozen=True, slots=True)

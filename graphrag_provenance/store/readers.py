@@ -114,4 +114,5 @@ def require_role(reader: Reader, *roles: Role, action: str) -> None:
     """Raise AccessDeniedError unless the reader has one of the roles; what is stored plays no part in the answer."""
     if not reader.roles & set(roles):
         names = " or ".join(roles)
-        raise AccessDeniedError(f"{action} needs the role {names}.", hint="Ask as a reader who has it.")
+        raise AccessDeniedError(f"{action} needs the role {names}.",
+                                hint=f"Add --role {roles[0]}, or the role to the reader file, key or token.")

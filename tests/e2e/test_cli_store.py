@@ -191,6 +191,18 @@ def test_rejects_are_counted_kept_and_exit_code_1(gprov: Run, fresh_database: ob
     assert "Rejected, evidence-not-a-list: 1" in shown.stdout
 
 
+def test_a_policy_file_that_is_not_the_stores_order_is_said_to_differ(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
+    file = write(tmp_path / "one.jsonl", STANDARD)
+    assert "another order" not in gprov("ingest", file).output
+    Path("mine.toml").write_text("schema = 1\n[policies.internal]\n[policies.crew]\nabove = ['internal']\n", encoding="utf-8")
+    told = gprov("ingest", write(tmp_path / "two.jsonl", {**STANDARD, "evidence": [{"doc": "D@1", "chunk": "c", "policy": "crew"}]}),
+                 "--policies", "mine.toml")
+    assert told.exit_code == 1
+    assert told.stdout.endswith("See: gprov edge list --withheld --role operator.\n")
+    assert "your file adds crew; removes " in told.stderr
+    assert "See: gprov policy apply mine.toml --dry-run." in told.stderr
+
+
 def test_a_dry_run_writes_nothing_and_says_so(gprov: Run, fresh_database: object, tmp_path: Path) -> None:
     file = write(tmp_path / "one.jsonl", STANDARD)
     result = gprov("ingest", file, "--dry-run")

@@ -212,7 +212,7 @@ def test_an_export_holds_the_hashed_fields_of_the_runs_asked_for(store: Store) -
 
 @pytest.mark.parametrize("call", [audit_verify, audit_head, audit_export])
 def test_an_audit_needs_a_role(store: Store, call: Callable[..., Any]) -> None:
-    with pytest.raises(AccessDeniedError, match="needs the role auditor or operator"):
+    with pytest.raises(AccessDeniedError, match=r"needs the role auditor or operator\. Add --role auditor, or "):
         call(store.database, Reader("bob", "ACME", frozenset({"internal"})))
     call(store.database, Reader("bob", "ACME", frozenset({"internal"}), frozenset({Role.OPERATOR})))
 
@@ -232,8 +232,16 @@ def test_the_commands_print_what_a_person_and_a_program_need(store: Store, gprov
     assert line == f"5 {head['digest']} graph {head['graph_hash']}"
     fine = gprov("verify", "--head", line, "--head", f"{head['digest']}@5", "--format", "json")
     assert (fine.exit_code, json.loads(fine.stdout)["ok"]) == (0, True)
+    for name, form in (("head.json", "json"), ("head.txt", "table")):
+        Path(name).write_text(gprov("head", "--format", form).stdout, encoding="utf-8")
+        assert gprov("verify", "--head", name).stdout == f"ok: 5 runs, no fault; the head kept outside agrees. Last: {line}\n"
+    assert gprov("verify").stdout == f"ok: 5 runs, no fault. Last: {line}\n"
+    Path("junk").write_text("{}", encoding="utf-8")
+    assert "junk holds no head." in gprov("verify", "--head", "junk").stderr
+    assert "'nowhere.json' is neither a head nor a file." in gprov("verify", "--head", "nowhere.json").stderr
     store.cypher("MATCH (r:Run {seq: 3}) DELETE r")
     told = gprov("verify")
+    assert not told.stdout.startswith("ok")
     assert (told.exit_code, "missing" in told.stdout, "1 fault." in told.stderr) == (1, True, True)
     body = json.loads(gprov("verify", "--format", "json").stdout)
     assert body["faults"] == [{"verdict": "missing", "seq": 3, "last": 3, "message": "the run is missing"}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,7 @@ from corpus.records import (
 )
 
 from graphrag_provenance.errors import InputError
+from graphrag_provenance.rules.publication import WithheldReason
 from graphrag_provenance.rules.rejects import RejectCode
 from graphrag_provenance.store.database import Database
 
@@ -83,6 +85,18 @@ def test_every_reject_code_is_documented_and_is_reached_by_some_test() -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in (here, *map(here.with_name, others)))
     reached = {code for _, code in BAD.values()} | {code.value for code in RejectCode if f'"{code.value}"' in source}
     assert reached == {code.value for code in RejectCode}
+    assert coded("Refused records") == [code.value for code in RejectCode]
+
+
+def test_every_reason_to_withhold_is_documented() -> None:
+    assert coded("Withheld edges") == [reason.value for reason in WithheldReason]
+
+
+def coded(heading: str) -> list[str]:
+    """The codes of a section's table on the page of the data model."""
+    page = (Path(__file__).parents[2] / "docs" / "data-model.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^\| `([^`]+)` \| \S", section, re.MULTILINE)
 
 
 def test_a_last_line_that_was_cut_off_is_refused_and_one_that_only_lacks_its_end_is_not(store: Store, tmp_path: Path) -> None:

@@ -461,6 +461,8 @@ def test_the_store_keeps_its_order_of_policies_and_says_when_the_file_differs(st
     store.policies = lattice({"internal": [], "pubilc": []})
     summary = store.load(edge("System:A", "owns", "System:Q", cites("d1@1#c1", policy="pubilc"), edge_id="Q"))
     assert summary.policies_differ
+    assert summary.order is not None
+    assert not summary.order.knows("pubilc"), "it is the store's"
     assert store.state("Q") == "withheld"
 
 

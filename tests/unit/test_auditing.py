@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -70,13 +71,19 @@ def test_a_head_is_written_as_it_is_printed_or_shorter() -> None:
     kept = head(RUNS[2], digest="sha256:" + "a" * 64, graph_hash="sha256:" + "b" * 64)
     assert parse_head(kept.line()) == parse_head(f" {kept.line()}\n") == kept
     assert parse_head(f"{kept.digest}@3") == Head(3, kept.digest)
+    assert parse_head(json.dumps({"schema": 1, **kept.as_json()}, indent=2)) == kept
+    assert parse_head(json.dumps(Head(3, kept.digest).as_json())) == Head(3, kept.digest)
 
 
 @pytest.mark.parametrize("text", ["", "3", "sha256:aa@3", f"sha256:{'A' * 64}@3", f"sha256:{'a' * 64}@0", f"sha256:{'a' * 64}@-1",
-                                  f"sha256:{'a' * 64}", f"0 sha256:{'a' * 64}", f"3 sha256:{'a' * 64} graph", f"sha256:{'a' * 64}@٣"])
+                                  f"sha256:{'a' * 64}", f"0 sha256:{'a' * 64}", f"3 sha256:{'a' * 64} graph", f"sha256:{'a' * 64}@٣",
+                                  "{}", "[]", "{", f'{{"seq": true, "digest": "sha256:{"a" * 64}"}}', '{"seq": 3, "digest": "sha256:aa"}',
+                                  f'{{"seq": 3, "digest": "sha256:{"a" * 64}", "graph_hash": 1}}'])
 def test_anything_else_is_no_head(text: str) -> None:
     with pytest.raises(InputError, match="is not a head"):
         parse_head(text)
+    with pytest.raises(InputError, match=r"head\.json holds no head"):
+        parse_head(text, "head.json")
 
 
 SIX = chain(6)

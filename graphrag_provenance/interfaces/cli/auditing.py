@@ -5,13 +5,15 @@ Owns: names, options and how a report is printed. Leaves to others: the verdicts
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graphrag_provenance.errors import NotFoundError
-from graphrag_provenance.interfaces.cli.context import open_database, reader_for, say, settings_for
+from graphrag_provenance.errors import InputError, NotFoundError
+from graphrag_provenance.interfaces.cli.context import open_database, read_text, reader_for, say, settings_for
 from graphrag_provenance.interfaces.cli.options import (
     Clearance,
     Format,
@@ -24,7 +26,7 @@ from graphrag_provenance.interfaces.cli.options import (
     Workspace,
 )
 from graphrag_provenance.interfaces.cli.render import print_json, print_lines, table
-from graphrag_provenance.rules.audit_report import parse_head
+from graphrag_provenance.rules.audit_report import Audit, Head, parse_head
 from graphrag_provenance.store.auditing import audit_export, audit_head, audit_verify, export_json
 
 app = typer.Typer(no_args_is_help=True, help="Tamper evidence: the chain of runs. Needs --role auditor or operator.")
@@ -41,8 +43,8 @@ class ExportFormat(StrEnum):
 def verify(
     head: Annotated[
         list[str] | None,
-        typer.Option("--head", help="A head kept outside: sha256:DIGEST@SEQ, or a line of gprov audit head. Repeatable.",
-                     metavar="HEAD"),
+        typer.Option("--head", help="A head kept outside: sha256:DIGEST@SEQ, a line of gprov audit head, or a file with what it "
+                     "printed. Repeatable.", metavar="HEAD|FILE"),
     ] = None,
     tenant: Tenant = None,
     clearance: Clearance = None,
@@ -59,7 +61,7 @@ def verify(
     left is asked by gprov verify.
     """
     settings = settings_for(home, workspace)
-    heads = [parse_head(text) for text in head or ()]
+    heads = [_head_of(given) for given in head or ()]
     who = reader_for(settings, tenant=tenant, clearance=clearance, principal=principal, role=role, file=reader)
     with open_database(settings, migrate=False) as database:
         report = audit_verify(database, who, heads)
@@ -69,16 +71,14 @@ def verify(
     elif format is Format.JSONL:
         print_lines(body["faults"])
     else:
-        told = "none yet" if report.head is None else report.head.line()
-        typer.echo(f"{report.runs:,} runs; the last one that stands: {told}")
+        typer.echo(_told(report))
         if report.running is not None:
             typer.echo(f"run {report.running} is under way")
         if report.faults:
             typer.echo()
             table(body["faults"], ("verdict", "seq", "last", "message"), titles={"seq": "run", "last": "to"})
     if not report.ok:
-        number = len(report.faults)
-        say(f"The chain of runs has {number} fault{'' if number == 1 else 's'}.")
+        say(f"The chain of runs has {_number(len(report.faults), 'fault')}.")
         raise typer.Exit(1)
 
 
@@ -136,3 +136,26 @@ def export(
             print_json(export_json(list(runs)))
         else:
             print_lines(runs)
+
+
+def _head_of(given: str) -> Head:
+    """A head as it was given: itself, or the file that holds it."""
+    try:
+        return parse_head(given)
+    except InputError as error:
+        if os.path.exists(given):
+            return parse_head(read_text(Path(given), "file of a head"), given)
+        raise InputError(f"'{given}' is neither a head nor a file.", hint=error.hint) from None
+
+
+def _told(report: Audit) -> str:
+    """What was found, as a line for a person."""
+    last = "none yet" if report.head is None else report.head.line()
+    if not report.ok:
+        return f"{_number(report.runs, 'run')}; the last one that stands: {last}"
+    heads = {0: "", 1: "; the head kept outside agrees"}.get(len(report.heads), f"; the {len(report.heads)} heads kept outside agree")
+    return f"ok: {_number(report.runs, 'run')}, no fault{heads}. Last: {last}"
+
+
+def _number(count: int, name: str) -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"

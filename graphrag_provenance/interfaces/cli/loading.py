@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from graphrag_provenance.config import default_actor
+from graphrag_provenance.config import Settings, default_actor
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.ingest import IngestOptions, Summary
 from graphrag_provenance.ingest import ingest as load
@@ -40,6 +40,7 @@ from graphrag_provenance.interfaces.cli.options import (
     Workers,
     Workspace,
 )
+from graphrag_provenance.interfaces.cli.policies import other_order
 from graphrag_provenance.interfaces.cli.progress import shown
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines
 from graphrag_provenance.rules.relations import parse_relations
@@ -149,12 +150,11 @@ def ingest(
             raise InputError("A pipeline has its own name and version.", hint="Leave out --pipeline-name and --pipeline-version.")
         from graphrag_provenance.interfaces.cli.pipelines import load_files  # noqa: PLC0415 - DuckDB is slow to load
 
-        return load_files(settings, pipeline, workspace, paths, option, options, tenant, format)
+        return load_files(settings, pipeline, workspace, paths, option, options, policies, tenant, format)
     with open_database(settings, migrate=True) as database:
         summary = run_load(database, paths, options)
     report(summary.as_json(), format)
-    if summary.policies_differ and (policies or settings.policies):
-        say("The store applies another order of policies than the policy file given; the store's order decided.")
+    say_order(summary, options, settings, policies)
     if summary.findings:
         raise typer.Exit(1)
 
@@ -192,8 +192,19 @@ def report(body: dict[str, Any], form: Format) -> None:
     elif form is Format.JSONL:
         print_lines([body])
     else:
-        for line in lines(body):
+        for line in (*lines(body), *_next_steps(body)):
             typer.echo(line)
+
+
+def say_order(summary: Summary, options: IngestOptions, settings: Settings, file: Path | None) -> None:
+    """Says it if a policy file was given, by a flag or a setting, and the store's order is another one."""
+    if summary.policies_differ and summary.order is not None and (file or settings.policies):
+        say(other_order(summary.order, options.policies, file))
+
+
+def _next_steps(body: dict[str, Any]) -> list[str]:
+    stored = not body["dry_run"] and body["run"].get("status") != "staged"
+    return ["See: gprov edge list --withheld --role operator."] if body["withheld_reasons"] and stored else []
 
 
 def lines(body: dict[str, Any]) -> list[str]:
@@ -212,8 +223,7 @@ def lines(body: dict[str, Any]) -> list[str]:
         told.append(f"Nothing of it is live. Check it with --candidate, then: gprov run publish {run['seq']}, or "
                     f"gprov run discard {run['seq']}.")
     elif not dry_run:
-        nothing = "Nothing to write: the store holds all of it already."
-        told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else nothing)
+        told.append(f"Writes: {_counts(writes)}." if any(writes.values()) else f"Nothing to write: {_why_nothing(records)}.")
     if body["quotes"]:
         told.append(f"Quotes: {_counts(body['quotes'])}.")
     for reason, count in body["withheld_reasons"].items():
@@ -223,6 +233,12 @@ def lines(body: dict[str, Any]) -> list[str]:
     if body.get("rejects_file"):
         told.append(f"Refused records: {plain(body['rejects_file'])}")
     return told
+
+
+def _why_nothing(records: Mapping[str, int]) -> str:
+    if records["rejected"] and not records["accepted"]:
+        return "no record was accepted"
+    return f"the store holds all {'that was accepted' if records['rejected'] else 'of it'} already"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -54,14 +54,14 @@ def draw(trace: Mapping[str, Any], *, tenant: str, clearances: Sequence[str]) ->
 def draw_edge(edge: Mapping[str, Any]) -> None:
     """Prints one edge with its evidence, or with its history (`edge show`, `edge history`)."""
     out = _Pen(_DRAWN if "utf" in (sys.stdout.encoding or "").lower() else _ASCII)
-    out.line(("edge    ", "dim"), (plain(edge["edge_id"]), "bold"))
+    out.line((_label("edge"), "dim"), (plain(edge["edge_id"]), "bold"))
     ends = (address_of(edge["source"]), plain(edge["relation"]), address_of(edge["target"]))
-    out.line(("says    ", "dim"), f" {out.glyphs.arrow} ".join(ends))
+    out.line((_label("says"), "dim"), f" {out.glyphs.arrow} ".join(ends))
     state = [plain(edge["state"])]
     if edge["state"] == "published":
         state.append("current" if edge["current"] else "rests on replaced revisions only")
     state += ["disputed"] if edge["disputed"] else []
-    out.line(("state   ", "dim"), (", ".join(state), "bold green" if edge["state"] == "published" else "bold yellow"))
+    out.line((_label("state"), "dim"), (", ".join(state), "bold green" if edge["state"] == "published" else "bold yellow"))
     told = {
         "holds": _scope(edge["scope"]),
         "trust": None if edge["confidence"] is None else f"confidence {edge['confidence']:g}",
@@ -73,7 +73,7 @@ def draw_edge(edge: Mapping[str, Any]) -> None:
     }
     for name, value in told.items():
         if value:
-            out.line((f"{name:<8}", "dim"), plain(value))
+            out.line((_label(name), "dim"), plain(value))
     for item in edge.get("evidence") or ():
         _draw_evidence(out, item, "")
     for item in edge.get("history") or ():
@@ -82,6 +82,10 @@ def draw_edge(edge: Mapping[str, Any]) -> None:
         until = "still active" if item["until"] is None else f"retired by run {item['until']}"
         by = f" of {plain(ended['pipeline'])} {plain(ended['version'])} at {plain(ended['at'])}" if ended else ""
         out.line("    ", f"added by run {plain(item['since'])}, {until}{by}")
+
+
+def _label(name: str) -> str:
+    return f"{name:<7} "
 
 
 class _Pen:
@@ -96,7 +100,7 @@ class _Pen:
 
 
 def _draw_claim(out: _Pen, claim: Mapping[str, Any], tenant: str, clearances: Sequence[str]) -> None:
-    out.line(("claim   ", "dim"), (f"{address_of(claim['from'])} {out.glyphs.arrow} {address_of(claim['to'])}", "bold"))
+    out.line((_label("claim"), "dim"), (f"{address_of(claim['from'])} {out.glyphs.arrow} {address_of(claim['to'])}", "bold"))
     scope = claim["scope"]
     relations = f" {out.glyphs.arrow} ".join(map(plain, claim["relations"])) if claim["exact_sequence"] else None
     told = {
@@ -111,18 +115,18 @@ def _draw_claim(out: _Pen, claim: Mapping[str, Any], tenant: str, clearances: Se
     shown = [f"{name} {plain(value)}" for name, value in told.items() if value]
     shown += [] if claim["directed"] else ["in both directions"]
     shown += [] if scope["require_current"] else ["replaced revisions accepted"]
-    out.line(("asked   ", "dim"), ", ".join(shown))
+    out.line((_label("asked"), "dim"), ", ".join(shown))
 
 
 def _draw_state(out: _Pen, trace: Mapping[str, Any]) -> None:
     reason = trace["reason"]
     why = f" ({plain(reason)})" if reason else ""
-    out.line(("state   ", "dim"), (plain(trace["state"]) + why, "bold yellow" if reason else "bold green"))
+    out.line((_label("state"), "dim"), (plain(trace["state"]) + why, "bold yellow" if reason else "bold green"))
     if reason:
-        out.line(("means   ", "dim"), REASONS.get(reason, "see the documentation of this reason"))
+        out.line((_label("means"), "dim"), REASONS.get(reason, "see the documentation of this reason"))
     if trace["truncated"]:
-        out.line(("note    ", "dim"), "the search hit its bound; a chain may exist that it did not reach")
-    out.line(("graph   ", "dim"), f"generation {trace['generation']}, trace {trace['trace_id']}")
+        out.line((_label("note"), "dim"), "the search hit its bound; a chain may exist that it did not reach")
+    out.line((_label("graph"), "dim"), f"generation {trace['generation']}, trace {trace['trace_id']}")
 
 
 def _draw_path(out: _Pen, path: Mapping[str, Any]) -> None:
@@ -154,14 +158,17 @@ def _draw_step(out: _Pen, step: Mapping[str, Any]) -> None:
 
 def _draw_evidence(out: _Pen, item: Mapping[str, Any], bar: str) -> None:
     stale, head = item["is_stale"], item["head_revision"]
-    standing = f"stale, now {plain(head)}" if stale and head else "stale" if stale else "current"
+    if stale:
+        standing, style = f"stale, now {plain(head)}" if head else "stale", "yellow"
+    else:
+        standing, style = ("current", "green") if head else ("not declared", "yellow")  # only cited: nothing newer is known, nor this one
     refutes = item["polarity"] == "refutes"
     out.line(
         (f"{bar}  {out.glyphs.item} ", ""),
         ("REFUTES " if refutes else "", "bold red"),
         f"{plain(item['doc_title'])}, " if item["doc_title"] else "",
         (plain(item["doc"]), "bold"),
-        (f" ({standing})", "yellow" if stale else "green"),
+        (f" ({standing})", style),
     )
     place = [f"chunk {plain(item['chunk'])}"]
     if item["section_path"]:

@@ -31,7 +31,7 @@ from graphrag_provenance.interfaces.cli.context import (
     settings_for,
     trace_id_for,
 )
-from graphrag_provenance.interfaces.cli.loading import lines, resumable
+from graphrag_provenance.interfaces.cli.loading import report, resumable, say_order
 from graphrag_provenance.interfaces.cli.options import (
     Actor,
     BatchSize,
@@ -155,38 +155,37 @@ def run(
         rejects=rejects, max_line_bytes=settings.max_line_bytes, lease_seconds=settings.lease_seconds, wait_seconds=settings.wait_seconds,
     )
     if from_neo4j is None:
-        _execute(settings, bind(pipeline, given=given, options=values, allow_network=allow_network), options, tenant, format, allow_network)
+        bound = bind(pipeline, given=given, options=values, allow_network=allow_network)
+        _execute(settings, bound, options, policies, tenant, format, allow_network)
         return
     check_queries(pipeline)
     source = Connection(from_neo4j, settings.source_username, settings.source_password or SecretStr(""), settings.source_database)
     with bound_to_neo4j(pipeline, source, given=given, options=values, allow_network=allow_network) as bound:
-        _execute(settings, bound, options, tenant, format, allow_network)
+        _execute(settings, bound, options, policies, tenant, format, allow_network)
 
 
 def load_files(
     settings: Settings, name: str, workspace: Path | None, paths: Sequence[Path], option: Sequence[str] | None, options: IngestOptions,
-    tenant: str | None, form: Format,
+    policies: Path | None, tenant: str | None, form: Format,
 ) -> None:
     """`gprov ingest PATH… --pipeline`: the paths are the pipeline's inputs, matched by file name."""
     pipeline = find_pipeline(name, workspace or Path.cwd())
-    _execute(settings, bind(pipeline, paths=paths, options=_pairs("--option", option)), options, tenant, form, False)
+    _execute(settings, bind(pipeline, paths=paths, options=_pairs("--option", option)), options, policies, tenant, form, False)
 
 
-def _execute(settings: Settings, bound: Bound, options: IngestOptions, tenant: str | None, form: Format, allow_network: bool) -> None:
+def _execute(
+    settings: Settings, bound: Bound, options: IngestOptions, policies: Path | None, tenant: str | None, form: Format, allow_network: bool
+) -> None:
     check_queries(bound.pipeline)  # before a server is started for it
     options = replace(options, tenant=tenant or bound.pipeline.tenant or settings.tenant)
     with open_database(settings, migrate=True) as database, shown() as progress, resumable(database, options):
         summary, losses = run_pipeline(
             database, bound, options, memory_mb=settings.pipeline_memory_mb, allow_network=allow_network, progress=progress, notify=say)
     body = {**summary.as_json(), "loss": losses.as_json()}
-    if form is Format.JSON:
-        print_json(body)
-    elif form is Format.JSONL:
-        print_lines([body])
-    else:
-        for line in lines(body):
-            typer.echo(line)
+    report(body, form)
+    if form is Format.TABLE:
         _print_losses(bound.pipeline, losses)
+    say_order(summary, options, settings, policies)
     if summary.findings:
         raise typer.Exit(1)
 

@@ -6,6 +6,7 @@ Owns: names, options and how an order, a change of it and an explanation look. L
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,6 +53,7 @@ from graphrag_provenance.interfaces.cli.options import (
 )
 from graphrag_provenance.interfaces.cli.render import plain, print_json, print_lines, table
 from graphrag_provenance.rules.opening import Effect
+from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.server.local import LocalServer
 from graphrag_provenance.store.explaining import explain_policy
 from graphrag_provenance.store.orders import next_policies, stored_policies
@@ -177,9 +179,19 @@ def _compared(body: dict[str, Any]) -> str:
         return "In the store a change of the order is unfinished: gprov policy apply FILE completes it."
     if body["same"]:
         return "The store applies the same order."
-    told = [f"{verb} {', '.join(map(plain, names))}" for verb, names in (
-        ("adds", body["added"]), ("removes", body["removed"]), ("moves", [one["policy"] for one in body["moved"]])) if names]
-    return f"The store applies another order; this file {'; '.join(told)}. See: gprov policy apply FILE --dry-run."
+    return f"The store applies another order; this file {_differences(body)}. See: gprov policy apply FILE --dry-run."
+
+
+def other_order(store: PolicyLattice, given: PolicyLattice, file: Path | None) -> str:
+    """What a load says whose policy file is not the store's order. `file`: as it was named; None: the workspace's."""
+    named = f"{shlex.quote(str(file))} " if file else ""
+    return (f"The store applies another order of policies, and that decided; your file {_differences(order_json(store, given))}. "
+            f"See: gprov policy apply {named}--dry-run.")
+
+
+def _differences(body: dict[str, Any]) -> str:
+    return "; ".join(f"{verb} {', '.join(map(plain, names))}" for verb, names in (
+        ("adds", body["added"]), ("removes", body["removed"]), ("moves", [one["policy"] for one in body["moved"]])) if names)
 
 
 def _print_summary(summary: PolicySummary) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from graphrag_provenance.errors import AccessDeniedError, ProvenanceError
+from graphrag_provenance.errors import ProvenanceError
 from graphrag_provenance.interfaces.http.failures import Json, failure_of
 from graphrag_provenance.interfaces.http.metrics import CONTENT_TYPE, Metrics
 from graphrag_provenance.interfaces.http.responses import answers
@@ -17,6 +17,7 @@ from graphrag_provenance.interfaces.http.shapes.base import Failure, Health
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.store import migrations
 from graphrag_provenance.store.bridge import aside, carried
+from graphrag_provenance.store.readers import require_role
 
 router = APIRouter(tags=["operations"])
 PUBLIC = ("/health/live", "/health/ready", "/openapi.json")
@@ -54,7 +55,7 @@ async def description(request: Request) -> Json:
 async def metrics(request: Request) -> Response:
     """Counters for Prometheus. From this machine itself without a token, else with the role operator."""
     reader: Reader | None = request.state.reader
-    if reader is not None and Role.OPERATOR not in reader.roles:
-        raise AccessDeniedError("Counters need the role operator.", hint="Ask as a reader who has it.")
+    if reader is not None:
+        require_role(reader, Role.OPERATOR, action="Reading counters")
     found: Metrics = request.app.state.metrics
     return Response(found.text(), media_type=CONTENT_TYPE)
