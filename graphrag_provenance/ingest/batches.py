@@ -22,7 +22,6 @@ from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.entities import EntityItem, add_aliases, apply_entities, ensure_entities
 from graphrag_provenance.store.runs import Run
-from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.sources import Item, apply_sources
 from graphrag_provenance.store.view import Key, Node, Pending, View
 
@@ -38,7 +37,7 @@ def _commit(database: Database, run: Run, work: Callable[[Transaction], Applied]
         return outcome, change, pending
 
     try:
-        (outcome, change, pending), writes = uninterrupted(lambda: database.write(attempt, metadata=run.metadata))
+        (outcome, change, pending), writes = database.write(attempt, metadata=run.metadata)
     except StoreTimeoutError:
         run.check_held()  # a writer that takes over ends our transactions
         raise

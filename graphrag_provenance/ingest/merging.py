@@ -25,7 +25,6 @@ from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.merging import Asked, Merged, Moved, check_merge, merge
 from graphrag_provenance.store.orders import require_settled
 from graphrag_provenance.store.sealing import sealing
-from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.view import Pending, View
 
 _TOLD = (Effect.OPENED, Effect.CLOSED, Effect.CHANGED)
@@ -182,7 +181,7 @@ def _run(database: Database, order: PolicyLattice, asked: Asked, summary: MergeS
         return done
 
     with sealing(database, run):
-        done, writes = uninterrupted(lambda: database.write(work, metadata=run.metadata))
+        done, writes = database.write(work, metadata=run.metadata)
         _tell(summary, done, run.policies)
         summary.writes = {"nodes": writes.nodes, "relationships": writes.relationships, "properties": writes.properties}
     summary.run = run.end("finished", summary.counted())

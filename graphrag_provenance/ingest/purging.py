@@ -22,7 +22,6 @@ from graphrag_provenance.store import runs
 from graphrag_provenance.store.database import Database, Transaction, Writes
 from graphrag_provenance.store.purging import Expired, expired, forget
 from graphrag_provenance.store.sealing import sealing
-from graphrag_provenance.store.shield import uninterrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,4 +140,4 @@ def _forget(database: Database, run: runs.Run, due: list[Expired]) -> Writes:
         forget(tx, run.seq, due)
         run.account(tx, MultisetHash())  # the graph is what it was; the fence holds all the same
 
-    return uninterrupted(lambda: database.write(work, metadata=run.metadata))[1]
+    return database.write(work, metadata=run.metadata)[1]

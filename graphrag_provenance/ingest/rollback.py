@@ -22,7 +22,6 @@ from graphrag_provenance.store.database import Database, Transaction
 from graphrag_provenance.store.orders import next_policies
 from graphrag_provenance.store.rollback import Restored, restore
 from graphrag_provenance.store.sealing import sealing
-from graphrag_provenance.store.shield import uninterrupted
 
 _TOLD = (Effect.OPENED, Effect.CLOSED, Effect.CHANGED)
 
@@ -153,7 +152,7 @@ def _run(database: Database, target: Mapping[str, Any], order: PolicyLattice, su
         return done
 
     with sealing(database, run):
-        done, writes = uninterrupted(lambda: database.write(work, metadata=run.metadata))
+        done, writes = database.write(work, metadata=run.metadata)
         run.adopted(order)
         _tell(summary, done, stands, order, options.listed)
         summary.writes = {"nodes": writes.nodes, "relationships": writes.relationships, "properties": writes.properties}

@@ -31,7 +31,6 @@ from graphrag_provenance.store import runs
 from graphrag_provenance.store.assertions import Rules
 from graphrag_provenance.store.database import Database, Transaction, Writes
 from graphrag_provenance.store.sealing import sealing
-from graphrag_provenance.store.shield import uninterrupted
 from graphrag_provenance.store.staging import (
     DISCARD,
     PUBLISH,
@@ -127,7 +126,7 @@ def publish(
 
     with sealing(database, run):
         try:
-            load, writes = uninterrupted(lambda: database.write(work, metadata=run.metadata))
+            load, writes = database.write(work, metadata=run.metadata)
         except StoreTimeoutError:
             run.check_held()  # a writer that takes over ends our transactions
             raise
@@ -147,7 +146,7 @@ def discard(database: Database, options: SettleOptions, *, notify: Callable[[str
         run.account(tx, MultisetHash())
 
     with sealing(database, run):
-        uninterrupted(lambda: database.write(work, metadata=run.metadata))
+        database.write(work, metadata=run.metadata)
     return run.end("finished", {})
 
 

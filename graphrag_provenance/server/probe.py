@@ -18,8 +18,9 @@ _PROC = Path("/proc")
 _HANDSHAKE = bytes.fromhex("6060B017" "00000006" "00080805" "00000404" "00000000")
 
 
-def answers_bolt(port: int, timeout: float = 1.0) -> bool:
-    """Whether a server on that loopback port agrees on a Bolt version."""
+def answers_bolt(port: int, timeout: float = 5.0) -> bool:
+    """Whether a server on that loopback port agrees on a Bolt version. Where nobody listens that is known at once; one that listens
+    may be busy, and is not down for that."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=timeout) as wire:
             wire.sendall(_HANDSHAKE)

@@ -15,6 +15,8 @@ import neo4j
 from neo4j import GraphDatabase, NotificationMinimumSeverity
 from pydantic import SecretStr
 
+from graphrag_provenance.store.shield import uninterrupted
+
 T = TypeVar("T")
 Asked = Any
 """A statement, or one with its time limit: `str | neo4j.Query` (the driver's type admits literals only)."""
@@ -77,7 +79,7 @@ def session_options(connection: Connection, *, writes: bool, noting: bool = Fals
 
 
 class Blocking:
-    """Sockets that block the thread which asks. Safe to share between threads."""
+    """Sockets that block the thread which asks. Safe to share between threads. Ctrl-C waits for what is asked, but for a stream."""
 
     def __init__(self, connection: Connection, retry_seconds: float) -> None:
         self._connection = connection
@@ -86,7 +88,7 @@ class Blocking:
 
     def verify(self) -> None:
         """As `Link`."""
-        self._driver.verify_connectivity()
+        uninterrupted(self._driver.verify_connectivity)
 
     def close(self) -> None:
         """As `Link`."""
@@ -97,8 +99,11 @@ class Blocking:
 
     def ask(self, asked: Asked, params: Mapping[str, Any], *, writes: bool = False, noting: bool = False) -> Answer:
         """As `Link`."""
-        with self._session(writes=writes, noting=noting) as session:
-            return _all(session.run(asked, dict(params)))
+        def answered() -> Answer:
+            with self._session(writes=writes, noting=noting) as session:
+                return _all(session.run(asked, dict(params)))
+
+        return uninterrupted(answered)
 
     def stream(self, asked: Asked, params: Mapping[str, Any]) -> Iterator[neo4j.Record]:
         """As `Link`."""
@@ -113,9 +118,13 @@ class Blocking:
             return work(lambda asked, params: _all(tx.run(asked, dict(params))))
 
         unit = neo4j.unit_of_work(timeout=timeout, metadata=dict(metadata or {}))(attempt)
-        with self._session(writes=writes) as session:
-            result: T = (session.execute_write if writes else session.execute_read)(unit)
-            return result
+
+        def transacted() -> T:
+            with self._session(writes=writes) as session:
+                result: T = (session.execute_write if writes else session.execute_read)(unit)
+                return result
+
+        return uninterrupted(transacted)
 
 
 def _all(result: neo4j.Result) -> Answer:

@@ -17,7 +17,6 @@ from graphrag_provenance.rules.recorded import content_digest, digest_text, reco
 from graphrag_provenance.store import runs
 from graphrag_provenance.store.database import Database, Row, Transaction
 from graphrag_provenance.store.sealing import sealing
-from graphrag_provenance.store.shield import uninterrupted
 
 _CREATE = {"answer": "answer.create", "retrieval": "retrieval.create"}
 
@@ -62,7 +61,7 @@ def recorded_run(
             tx.run(_CREATE[kind], rows=rows)
             run.account(tx, MultisetHash())  # the graph is what it was; the fence holds all the same
 
-        uninterrupted(lambda: database.write(write, metadata=run.metadata))
+        database.write(write, metadata=run.metadata)
     return run.end("finished", {f"{kind}s": len(rows), "recorded_hash": recorded_hash(digests)}), rows
 
 

@@ -165,9 +165,9 @@ class Run:
             return self.database.write(work, metadata=self.metadata)[0]
 
         try:
-            ended = uninterrupted(write)
+            ended = write()
         except StoreUnavailableError:
-            ended = uninterrupted(write)  # it may have been the acknowledgement that was lost
+            ended = write()  # it may have been the acknowledgement that was lost
         report("warning" if status == "failed" else "info", "run ended", status=status, graph_hash=ended["graph_hash"],
                digest=ended["digest"], counts=ended["counts"], seconds=round(time.monotonic() - self.began, 3), **self._told())
         return ended

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import neo4j
 import pytest
 from conftest import Cypher, Server
 from corpus.records import POLICIES, Record, Store, check_sound, document, edge, entity, registered, revision, run_records, write
@@ -332,6 +333,36 @@ def test_ctrl_c_waits_for_the_statement_under_way_and_a_second_one_does_not() ->
         uninterrupted(lambda: statement(2))
     assert done == [0, 0]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("way", ["read", "lookup", "write", "verify"])
+def test_ctrl_c_waits_for_whatever_is_asked_of_the_server(store: Store, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """An interrupt of a look-up left a transaction for reading on the connection that the sealing of the run then got."""
+    ended: list[str] = []
+    for name in ("run", "begin_transaction", "execute_read", "execute_write"):
+        real = getattr(neo4j.Session, name)
+
+        def interrupted(*given: Any, real: Any = real, name: str = name, **more: Any) -> Any:
+            signal.raise_signal(signal.SIGINT)
+            found = real(*given, **more)
+            ended.append(name)
+            return found
+
+        monkeypatch.setattr(neo4j.Session, name, interrupted)
+    verified = neo4j.Driver.verify_connectivity
+
+    def verifying(self: neo4j.Driver) -> None:
+        signal.raise_signal(signal.SIGINT)
+        verified(self)
+        ended.append("verify")
+
+    monkeypatch.setattr(neo4j.Driver, "verify_connectivity", verifying)
+    asked: dict[str, Callable[[], Any]] = {
+        "read": lambda: store.database.read("store.server"), "lookup": lambda: store.database.lookup("store.server"),
+        "write": lambda: store.database.write(lambda tx: None), "verify": store.database.verify}
+    with pytest.raises(KeyboardInterrupt):
+        asked[way]()
+    assert ended
 
 
 @pytest.mark.parametrize(("what", "least"), [("Entity", 15), ("Assertion", 80)])
