@@ -73,7 +73,7 @@ def _groups(asked: dict[int, Ask]) -> Iterable[Group]:
     for number, ask in asked.items():
         kind = (ask.query.text, ask.view)
         group, carried = last.get(kind, ([], 0))
-        if carried + len(ask.questions) > _MOST_AT_ONCE and group:
+        if carried + len(ask.questions) > _MOST_AT_ONCE:
             group, carried = [], 0
         if not group:
             groups.append(group)

@@ -49,7 +49,7 @@ def world(store: Database, load: Load, cypher: Cypher) -> str:
 
 def test_an_edge_shows_its_scope_and_evidence(store: Database, world: str) -> None:
     shown = edge_show(store, reader(world, "internal"), "a->b")
-    assert (shown["relation"], shown["state"], shown["scope"]["environment"]) == ("calls", "published", "production")
+    assert (shown["schema"], shown["relation"], shown["state"], shown["scope"]["environment"]) == (1, "calls", "published", "production")
     (evidence,) = shown["evidence"]
     assert evidence["doc"].endswith("@1")
     assert not {"policies", "acl", "reasons"} & set(shown)
@@ -74,6 +74,8 @@ def test_what_is_lost_of_a_record_is_told_as_nothing(store: Database, load: Load
     cypher("MATCH (x:Assertion {tenant: $t, edge_id: 'a->b'}) DETACH DELETE x", t=tenant)
     cypher("MATCH (x:Entity {tenant: $t}) REMOVE x.names", t=tenant)
     withheld = edge_show(store, reader(tenant, "internal", auditor=True), "a->w")
+    cypher("CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()")
+    assert [one["names"] for one in entity_find(store, reader(tenant, "internal"), "a")] == [[]]
     assert (withheld["reasons"], withheld["policies"], withheld["acl"]) == ([], [], [])
     shown = entity_show(store, reader(tenant, "internal"), ("Thing", "a"))
     assert (shown["names"], [one["relation"] for one in shown["edges"]]) == ([], ["dependson"])

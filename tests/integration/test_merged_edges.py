@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Cypher
-from corpus.records import TENANT, Store, cites, document, edge, entity, registered, revision
+from corpus.records import TENANT, Store, chunk, cites, document, edge, entity, registered, revision
 from corpus.worlds import reader
 
+from graphrag_provenance.access.interface import Decision, Grants
 from graphrag_provenance.errors import NotFoundError
 from graphrag_provenance.ingest.merging import MergeOptions, merge_entities
+from graphrag_provenance.model.readers import Reader
+from graphrag_provenance.model.records import AclRef
 from graphrag_provenance.model.reports import AnswerReport
 from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.store.answers import answer_impact, record_answers, show_answer
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.gate import gate
-from graphrag_provenance.store.lookups import edge_show
+from graphrag_provenance.store.lookups import edge_history, edge_show
 
 LOW, HIGH = reader(TENANT, "internal"), reader(TENANT, "secret")
 AUDITOR = reader(TENANT, "secret", auditor=True)
@@ -83,6 +87,43 @@ def test_who_could_never_have_seen_the_old_edge_does_not_hear_of_it_when_the_new
         edge_show(store.database, LOW, "three")
     assert judged(store, "three")["findings"][0]["detail"] == "not there for this reader"
     assert edge_show(store.database, HIGH, "three")["merged_from"] == "three"
+
+
+class Revoking:
+    """A source that grants a reference once, and never again."""
+
+    name = "revoking"
+
+    def __init__(self, *keys: str) -> None:
+        self.keys = frozenset(keys)
+
+    def granted(self, reader: Reader) -> Grants:
+        now, self.keys = self.keys, frozenset()
+        return Grants(self.name, now)
+
+    def check(self, reader: Reader, refs: Collection[str]) -> Decision:
+        return Decision(self.name, frozenset(), dict.fromkeys(refs, "not-a-reader"))
+
+
+def test_that_an_edge_was_merged_is_told_while_all_that_it_rested_on_is_open(store: Store) -> None:
+    """The edge that stands needs no reference any more; that the old one became it is known only through one that was revoked."""
+    reference = {"system": "conf", "space": "FIN"}
+    store.load(document("r", policy="internal"), revision("r@1", acl_ref=reference), chunk("r@1", "c"), entity("Company:A4"),
+               edge("Company:A4", "owns", "Company:C", "r@1#c", edge_id="four"))
+    merge(store, "A4", "A2")
+    store.load(document("r", policy="internal"), revision("r@2", supersedes="r@1", effective_at="2026-02-01T00:00:00Z", complete=True))
+    key = AclRef(**reference).key()
+    assert edge_show(store.database, LOW, "two")["edge_id"] == "two"
+    assert edge_show(store.database, LOW, "four", {key})["merged_from"] == "four"
+    with pytest.raises(NotFoundError, match=r"^There is no edge four\."):
+        edge_show(store.database, LOW, "four", access=Revoking(key))
+
+
+def test_the_history_of_an_old_id_is_not_that_of_another_edge(store: Store) -> None:
+    merge(store, "A1", "A2")
+    assert edge_history(store.database, LOW, "two")["edge_id"] == "two"
+    with pytest.raises(NotFoundError, match=r"^There is no edge one\."):
+        edge_history(store.database, LOW, "one")
 
 
 def test_the_gate_judges_the_old_id_by_the_edge_that_stands(store: Store) -> None:

@@ -23,7 +23,7 @@ from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.rules.relations import Relation
 from graphrag_provenance.store import answers, gate, surroundings
 from graphrag_provenance.store.database import Database
-from graphrag_provenance.store.lookups import edge_history, edge_list, edge_show, entity_show
+from graphrag_provenance.store.lookups import edge_history, edge_list, edge_show, entity_show, run_list
 from graphrag_provenance.store.page_lookups import evidence_tallies
 from graphrag_provenance.store.quotes import verify_edge_quotes, verify_revision_quotes
 from graphrag_provenance.store.readers import visibility
@@ -134,6 +134,11 @@ def test_an_entity_shows_and_counts_the_edges_that_their_relationships_open(stor
     opened = ["sound", *ASSERTIONS]
     assert sorted(one["edge"]["edge_id"] for one in shown["edges"]) == sorted(opened)
     assert [one["edges"] for one in shown["counts"]] == [len(opened)]
+
+
+def test_of_a_run_that_could_write_for_one_tenant_alone_everything_is_told(store: Database) -> None:
+    (run,) = run_list(store, reader(TENANT, operator=True), limit=1)
+    assert {"inputs", "counts"} <= run.keys()
 
 
 GUARD = re.compile(r"\b(policy IN \$allowed|reference IN \$granted|size\(\w+\.policies\) > 0|r\.tenant = \$tenant)")

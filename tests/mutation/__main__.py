@@ -124,6 +124,9 @@ class Campaign:
         try:
             with contextlib.redirect_stderr(io.StringIO()):
                 reports = runtestprotocol(item, nextitem=others[0] if others else None, log=False)
+        except TimeoutError:  # it came while pytest told of the failure, for example of a recursion without an end
+            session._setupstate.teardown_exact(others[0] if others else None)
+            return "failed"
         finally:
             signal.alarm(0)
         outcomes = {report.outcome for report in reports}

@@ -71,6 +71,13 @@ def test_measures_are_told_by_what_was_expected_and_failures_by_kind() -> None:
         "passage_recall": 0.5, "edge_correctness": 2 / 3, "complete_chain_support": 0.5, "answer_accuracy": 1 / 3}
 
 
+def test_what_was_expected_is_told_in_one_order() -> None:
+    reasons = sorted(Reason, reverse=True)
+    asked = [(golden(**NO | {"expect_reason": one.value}), answer(reason=one)) for one in reasons]
+    body = measured([score(*one) for one in (*asked, (golden(), answer()))])
+    assert list(body["by_expected"]) == ["supported", *sorted(one.value for one in reasons)]
+
+
 def test_a_wrong_answer_is_told_with_what_was_expected_and_what_was_got() -> None:
     taken = [f"e{n}" for n in range(10)]
     wrong = measured([
