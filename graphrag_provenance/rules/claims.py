@@ -130,6 +130,11 @@ def parse_golden(text: str, source: str, form: Form = "toml") -> tuple[GoldenQue
     return tuple(_claim(raw, place, source, GoldenQuestion) for place, raw in _unique(_raw(text, source, form), source))
 
 
+def claim_schema(kind: type[Claim] = Claim) -> dict[str, Any]:
+    """The JSON Schema of one claim: a line of JSON lines, or a [[question]] of TOML."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **kind.model_json_schema(by_alias=True)}
+
+
 def form_of(name: str) -> Form:
     """The form of a file by its name: `.toml`, else JSON lines."""
     return "toml" if name.lower().endswith(".toml") else "jsonl"

@@ -132,7 +132,7 @@ def to_ledger(raw: Any, source: str = "The ledger") -> Ledger:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{source}: {place}: {first['msg']}.", hint="The format: docs/gate.schema.json.") from None
+        raise InputError(f"{source}: {place}: {first['msg']}.", hint="The format: gprov schema-json gate.") from None
 
 
 def ledger_schema() -> dict[str, Any]:

@@ -58,6 +58,9 @@ def trace_id_for(flag: str | None) -> str | None:
     return found
 
 
+_READER_FORM = 'Its form: principal = "NAME", tenant = "NAME", clearances = ["POLICY"], roles = ["auditor"], each on a line of its own.'
+
+
 class _ReaderFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     principal: str | None = None
@@ -101,12 +104,11 @@ def _read_reader_file(file: Path) -> _ReaderFile:
     except OSError as error:
         raise InputError(f"The reader file {file} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"The reader file {file} is not valid TOML: {error}.") from None
+        raise InputError(f"The reader file {file} is not valid TOML: {error}.", hint=_READER_FORM) from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        hint = "It holds principal, tenant, clearances, roles."
-        raise InputError(f"The reader file {file}: {place}: {first['msg']}.", hint=hint) from None
+        raise InputError(f"The reader file {file}: {place}: {first['msg']}.", hint=_READER_FORM) from None
     except ValueError as error:
         raise InputError(f"The reader file {file}: {error}.", hint=f"Roles: {', '.join(Role)}.") from None
     return told
