@@ -284,7 +284,8 @@ def test_init_writes_a_workspace_once_and_overwrites_nothing(gprov) -> None:
     assert gprov("policy", "check", "--workspace", "work").exit_code == 0
     again = gprov("init", "work")
     assert again.exit_code == 2
-    assert f"work holds gprov.toml, policies.toml, relations.toml and {len(list(Path("work").rglob('*.*'))) - 3} more already." in again.stderr
+    more = len(result.stdout.splitlines()) - 3
+    assert f"work holds gprov.toml, policies.toml, relations.toml and {more} more already." in again.stderr
 
 
 def test_the_reader_file_of_a_workspace_is_one_and_a_wrong_one_is_told_its_form(gprov) -> None:

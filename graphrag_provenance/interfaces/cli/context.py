@@ -30,7 +30,7 @@ from graphrag_provenance.interfaces.cli.options import RoleName
 from graphrag_provenance.interfaces.cli.visible import visible_lines
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.trace_context import parse_trace_id
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import parse_toml, problem
 from graphrag_provenance.rules.chains import address as address
 from graphrag_provenance.server.progress import shown_progress
 from graphrag_provenance.store.database import Database
@@ -108,7 +108,7 @@ def _read_reader_file(file: Path) -> _ReaderFile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"The reader file {file}: {place}: {first['msg']}.", hint=_READER_FORM) from None
+        raise InputError(f"The reader file {file}: {place}: {problem(first)}.", hint=_READER_FORM) from None
     except ValueError as error:
         raise InputError(f"The reader file {file}: {error}.", hint=f"Roles: {', '.join(Role)}.") from None
     return told
