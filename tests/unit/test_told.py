@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graphrag_provenance.interfaces.cli.checking import _checked
 from graphrag_provenance.interfaces.cli.loading import lines, report
 from graphrag_provenance.interfaces.cli.options import Format
 from graphrag_provenance.interfaces.cli.picture import draw_edge
@@ -72,3 +73,7 @@ def test_evidence_says_how_its_revision_stands(head: str | None, stale: bool, to
         "section_path": [], "span": None, "quote_hash": None, "run": {"seq": None}}  # fmt: skip
     draw_edge(edge(evidence=[item]))
     assert f"HB-1@1 ({told})\n" in capsys.readouterr().out
+
+
+def test_what_is_no_count_of_records_is_named_otherwise_for_a_person() -> None:
+    assert _checked({"runs": 2, "running": 0, "graph_hash": 1}) == {"runs": 2, "runs under way": 0, "graph hash compared": True}
