@@ -137,7 +137,7 @@ def delete_document(database: Database, options: DeletionOptions, *, notify: Cal
 
 
 def _unknown(options: DeletionOptions) -> NotFoundError:
-    return NotFoundError(f"There is no document {options.doc_id} in tenant {options.tenant}.", hint="See: gprov doc show DOC.")
+    return NotFoundError(f"There is no document {options.doc_id} in tenant {options.tenant}.", hint="Check the id and the tenant.")
 
 
 def _record(database: Database, options: DeletionOptions) -> tuple[TombstoneRecord, bool]:

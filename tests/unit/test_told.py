@@ -29,6 +29,12 @@ def test_a_load_that_wrote_nothing_says_why(accepted: int, rejected: int, why: s
     assert f"Nothing to write: {why}." in lines(load(accepted=accepted, rejected=rejected))
 
 
+def test_what_is_said_of_edges_once_counted_stands_apart() -> None:
+    told = lines(load(accepted=3, edges={"published": 2, "withheld": 1, "unregistered": 3, "overruled": 0}))
+    assert told[1:3] == ["Edges: 2 published, 1 withheld.", "Of these, 3 cite a passage without a record (unregistered)."]
+    assert not [line for line in told if "overruled" in line]
+
+
 @pytest.mark.parametrize(("more", "told"), [
     ({}, True), ({"dry_run": True}, False), ({"run": {"seq": 1, "status": "staged"}}, False), ({"withheld_reasons": {}}, False),
 ])  # fmt: skip
