@@ -56,5 +56,5 @@ def test_whoever_writes_can_be_named_and_traced() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_what_is_to_be_filled_in_stands_in_capitals(name: str) -> None:
-    texts = [param for param in ALL[name].params if param.bare_type in (str, Path)]
+    texts = [param for param in ALL[name].params if param.type_descriptor.annotation in (str, Path, list[str], list[Path])]
     assert [param.name for param in texts if not (param.metavar or "").isupper()] == []
