@@ -15,7 +15,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from graphrag_provenance.errors import ConfigurationError
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import parse_toml, problem
 
 WORKSPACE_FILE = "gprov.toml"
 DEFAULT_NEO4J_VERSION = "2026.09.0"
@@ -197,7 +197,7 @@ def load_settings(workspace: Path | None = None, **flags: Any) -> Settings:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "settings"
         raise ConfigurationError(
-            f"Setting '{name}': {first['msg']}.", hint=f"Mend it in {file.name}, the environment or the flag."
+            f"Setting '{name}': {problem(first)}.", hint=f"Mend it in {file.name}, the environment or the flag."
         ) from None
 
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphrag_provenance.access.interface import Decision, Grants, Refusal, reference, told, unreachable
 from graphrag_provenance.model.readers import Reader
 from graphrag_provenance.model.records import AclRef, Identifier
-from graphrag_provenance.notation import parse_json, parse_toml
+from graphrag_provenance.notation import parse_json, parse_toml, problem
 
 Member = Annotated[str, Field(pattern=r"^(user|group):\S(.*\S)?$")]
 
@@ -160,7 +160,7 @@ class FileSource:
             return self._last
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
-            return f"{self._path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            return f"{self._path}: {'.'.join(map(str, first['loc'])) or 'the file'}: {problem(first)}"
         except (OSError, ValueError, RecursionError) as error:
             return f"{self._path}: {told(error)}"
 

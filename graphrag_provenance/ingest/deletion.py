@@ -19,6 +19,7 @@ from graphrag_provenance.errors import InputError, NotFoundError, StoreConflictE
 from graphrag_provenance.ingest.batches import write_tombstone
 from graphrag_provenance.model.instants import now
 from graphrag_provenance.model.records import TombstoneRecord
+from graphrag_provenance.notation import problem
 from graphrag_provenance.rules.edges import Node
 from graphrag_provenance.rules.heads import tombstone
 from graphrag_provenance.rules.policies import PolicyLattice
@@ -136,7 +137,7 @@ def delete_document(database: Database, options: DeletionOptions, *, notify: Cal
 
 
 def _unknown(options: DeletionOptions) -> NotFoundError:
-    return NotFoundError(f"There is no document {options.doc_id} in tenant {options.tenant}.", hint="See: gprov doc show DOC.")
+    return NotFoundError(f"There is no document {options.doc_id} in tenant {options.tenant}.", hint="Check the id and the tenant.")
 
 
 def _record(database: Database, options: DeletionOptions) -> tuple[TombstoneRecord, bool]:
@@ -152,7 +153,7 @@ def _record(database: Database, options: DeletionOptions) -> tuple[TombstoneReco
     try:
         record = TombstoneRecord(kind="tombstone", doc_id=options.doc_id, tenant=options.tenant, deleted_in_revision=revision)
     except ValidationError as error:
-        raise InputError(f"{revision}: {error.errors()[0]['msg'].removeprefix('Value error, ')}.",
+        raise InputError(f"{revision}: {problem(error.errors()[0])}.",
                          hint=f"Write {options.doc_id}@VERSION.") from None
     return record, tombstone(None, revision) in document.get("tombstones", ())
 

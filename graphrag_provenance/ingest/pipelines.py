@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_provenance.errors import ConfigurationError, InputError, NotFoundError
 from graphrag_provenance.ingest.graphml import COLUMNS as GRAPHML_COLUMNS
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import parse_toml, problem
 from graphrag_provenance.resources import etl_path
 
 FILE = "pipeline.toml"
@@ -134,7 +134,7 @@ def read_pipeline(folder: Path) -> Pipeline:
         raise ConfigurationError(f"{file} is not valid TOML: {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigurationError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.", hint="See docs/pipelines.md.") from None
+        raise ConfigurationError(f"{file}: {'.'.join(map(str, first['loc']))}: {problem(first)}.", hint="See docs/pipelines.md.") from None
     for name, declared in told.inputs.items():
         _check_input(f"{file}: inputs.{name}", declared)
     for name, option in told.options.items():

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.records import Record
+from graphrag_provenance.notation import line_fault, problem
 
 T = TypeVar("T", bound=Record)
 MOST_BYTES = 64 * 1024 * 1024
@@ -32,7 +33,7 @@ def read_reports(path: Path, model: type[T]) -> list[T]:
     if len(data) > MOST_BYTES:
         raise InputError(f"{name} has more than {MOST_BYTES:,} bytes.", hint="Split it.")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if _is_one_value(data):
+    if b"\n" in data.strip() and _is_one_value(data):  # an object over several lines
         return [_parse(data, model, name)]
     found = [_parse(line, model, f"{name}:{number}") for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     if not found:
@@ -68,11 +69,11 @@ def _parse(data: bytes, model: type[T], place: str) -> T:
     try:
         value = jiter.from_json(data, allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
-        raise InputError(f"{place} is not JSON: {error}.", hint="Write one JSON object, or one a line.") from None
+        raise InputError(f"{place} is not JSON: {line_fault(error)}.", hint="Write one JSON object, or one a line.") from None
     if not isinstance(value, dict):
         raise InputError(f"{place} is no JSON object.", hint="Write one JSON object, or one a line.")
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the object'}: {e['msg']}" for e in error.errors()[:_SHOWN])
+        told = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the object'}: {problem(e)}" for e in error.errors()[:_SHOWN])
         raise InputError(f"{place}: {told}.") from None

@@ -19,6 +19,7 @@ from graphrag_provenance.model.records import (
     AnyRecord,
     EdgeRecord,
 )
+from graphrag_provenance.notation import line_fault, problem
 from graphrag_provenance.rules.rejects import Refused, RejectCode
 
 _SHOWN = 3
@@ -57,7 +58,7 @@ def parse_object(line: Line) -> dict[str, Any]:
     try:
         value = jiter.from_json(line.data, allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
-        raise _not_json(line.data, str(error)) from None
+        raise _not_json(line.data, error) from None
     if not isinstance(value, dict):
         raise Refused(RejectCode.NOT_AN_OBJECT, f"a line is one JSON object, not {_json_type(value)}")
     return value
@@ -81,13 +82,13 @@ _KEYS = {"document": ("doc_id",), "revision": ("doc",), "chunk": ("doc", "chunk"
          "tombstone": ("doc_id", "chunk")}
 
 
-def _not_json(data: bytes, message: str) -> Refused:
+def _not_json(data: bytes, fault: ValueError) -> Refused:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         return Refused(RejectCode.NOT_UTF8, f"byte {error.start + 1} of the line is not UTF-8; write the file as UTF-8")
-    code = RejectCode.DUPLICATE_KEY if "duplicate key" in message.lower() else RejectCode.NOT_JSON
-    return Refused(code, message)
+    code = RejectCode.DUPLICATE_KEY if "duplicate key" in str(fault).lower() else RejectCode.NOT_JSON
+    return Refused(code, line_fault(fault))
 
 
 def _json_type(value: object) -> str:
@@ -104,21 +105,18 @@ def parse_record(kind: str, data: bytes) -> AnyRecord:
 
 
 def _refused(kind: str, error: ValidationError) -> Refused:
-    problems = error.errors(include_url=False, include_context=False)
-    parts = [f"{'.'.join(str(p) for p in problem['loc']) or kind}: {_sentence(problem)}" for problem in problems[:_SHOWN]]
-    if len(problems) > _SHOWN:
-        parts.append(f"and {len(problems) - _SHOWN} more")
+    problems = error.errors(include_url=False)
     code = RejectCode.INVALID_FIELD
     if kind == "edge":
-        for problem in problems:
-            if problem["loc"] == ("evidence",):
-                empty = problem["type"] in ("too_short", "missing") or problem.get("input") is None
+        for one in problems:
+            if one["loc"] == ("evidence",):
+                empty = one["type"] in ("too_short", "missing") or one.get("input") is None
                 code = RejectCode.NO_EVIDENCE if empty else RejectCode.EVIDENCE_NOT_A_LIST
+        problems.sort(key=lambda one: one["loc"] != ("evidence",))  # what the code is about comes first
+    parts = [f"{'.'.join(str(p) for p in one['loc']) or kind}: {problem(one)}" for one in problems[:_SHOWN]]
+    if len(problems) > _SHOWN:
+        parts.append(f"and {len(problems) - _SHOWN} more")
     return Refused(code, "; ".join(parts))
-
-
-def _sentence(problem: Any) -> str:
-    return str(problem["msg"]).removeprefix("Value error, ")
 
 
 def tenant_of(record: AnyRecord, default: str | None) -> str:

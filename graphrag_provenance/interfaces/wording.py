@@ -1,23 +1,11 @@
 """What codes mean, in words for people: the same in a terminal and on a page.
 
-Owns: the sentences. Leaves to others: the codes (`rules`).
+Owns: the sentences. Leaves to others: the codes (`rules`), and what the reasons of an unresolved claim mean, which answers carry too.
 """
 
 from __future__ import annotations
 
-REASONS = {
-    "unknown-entity": "an end of the claim is no entity that this reader can see",
-    "entity-join": "a name in the claim fits no single entity, and none is picked by guessing",
-    "alias-guessed": "a name in the claim was linked to its entity by a guess, which never completes a chain",
-    "environment-scope": "a chain exists, but not in this environment",
-    "region-scope": "a chain exists, but not in this region",
-    "time-scope": "a chain exists, but is not valid at this time",
-    "stale-revision": "a chain exists, but rests on a revision that a newer one replaced",
-    "disputed": "a chain exists, but evidence speaks against a step of it",
-    "no-path": "no chain of visible, evidenced edges joins the two ends; a missing step is never filled in",
-    "access": "a chain exists, but this reader may not see all of it",
-}
-"""Why a claim is unresolved (`rules.chains.Reason`)."""
+from graphrag_provenance.rules.answers import REASONS as REASONS
 
 WITHHELD = {
     "unknown-policy": "a policy that the store does not know is stated about its evidence",

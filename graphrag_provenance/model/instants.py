@@ -24,7 +24,7 @@ def parse_instant(text: str) -> datetime:
     """The UTC instant that `text` names. Raises ValueError with a sentence that says what is wrong."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"'{text}' is not an ISO 8601 date-time")
+        raise ValueError(f"'{text}' is not an ISO 8601 date-time, for example 2026-01-31T08:00:00Z")
     if match["time"] is None:
         raise ValueError(f"'{text}' has no time of day; write for example {match['date']}T00:00:00Z")
     fraction = match["fraction"] or ""

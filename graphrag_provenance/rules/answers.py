@@ -27,6 +27,21 @@ class Rejected:
     failures: tuple[Failure, ...]
 
 
+REASONS: dict[str, str] = {
+    "unknown-entity": "an end of the claim is no entity that this reader can see",
+    "entity-join": "a name in the claim fits no single entity, and none is picked by guessing",
+    "alias-guessed": "a name in the claim was linked to its entity by a guess, which never completes a chain",
+    "environment-scope": "a chain exists, but not in this environment",
+    "region-scope": "a chain exists, but not in this region",
+    "time-scope": "a chain exists, but is not valid at this time",
+    "stale-revision": "a chain exists, but rests on a revision that a newer one replaced",
+    "disputed": "a chain exists, but evidence speaks against a step of it",
+    "no-path": "no chain of visible, evidenced edges joins the two ends; a missing step is never filled in",
+    "access": "a chain exists, but this reader may not see all of it",
+}
+"""Why a claim is unresolved (`Reason`), in words for people and for models."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """What the store says to a question."""
@@ -60,6 +75,7 @@ class Trace:
             "trace_id": self.trace_id,
             "state": self.state,
             "reason": None if self.reason is None else self.reason.value,
+            "means": None if self.reason is None else REASONS[self.reason],
             "claim": claim_json(self.question),
             "generation": self.generation,
             "truncated": self.truncated,

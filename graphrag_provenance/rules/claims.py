@@ -21,7 +21,7 @@ from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.identifiers import parse_address
 from graphrag_provenance.model.instants import format_instant, parse_instant
 from graphrag_provenance.model.readers import Reader, Role
-from graphrag_provenance.notation import json_lines, parse_json, parse_toml
+from graphrag_provenance.notation import json_lines, line_fault, parse_json, parse_toml, problem
 from graphrag_provenance.rules.chains import LONGEST, Question, Reason
 
 Form = Literal["toml", "jsonl"]
@@ -130,6 +130,11 @@ def parse_golden(text: str, source: str, form: Form = "toml") -> tuple[GoldenQue
     return tuple(_claim(raw, place, source, GoldenQuestion) for place, raw in _unique(_raw(text, source, form), source))
 
 
+def claim_schema(kind: type[Claim] = Claim) -> dict[str, Any]:
+    """The JSON Schema of one claim: a line of JSON lines, or a [[question]] of TOML."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **kind.model_json_schema(by_alias=True)}
+
+
 def form_of(name: str) -> Form:
     """The form of a file by its name: `.toml`, else JSON lines."""
     return "toml" if name.lower().endswith(".toml") else "jsonl"
@@ -175,7 +180,7 @@ def _json_line(line: str, number: int, source: str) -> tuple[str, dict[str, Any]
     try:
         raw = parse_json(line)
     except ValueError as error:
-        raise InputError(f"{source}:{number} is not JSON: {error}.") from None
+        raise InputError(f"{source}:{number} is not JSON: {line_fault(error)}.") from None
     if not isinstance(raw, dict):
         raise InputError(f"{source}:{number} is not a JSON object.")
     return f"line {number}", raw
@@ -202,7 +207,7 @@ def _claim(raw: Mapping[str, Any], place: str, source: str, kind: type[C]) -> C:
         found.question()
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(f"{where}: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}.") from None
+        raise InputError(f"{where}: {'.'.join(str(part) for part in first['loc'])}: {problem(first)}.") from None
     except InputError as error:
         raise InputError(f"{where}: {error.message}", hint=error.hint) from None
     except ValueError as error:

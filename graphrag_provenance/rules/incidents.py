@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.instants import parse_instant
-from graphrag_provenance.notation import json_lines, parse_json
+from graphrag_provenance.notation import json_lines, line_fault, parse_json, problem
 from graphrag_provenance.rules.gate import Problem
 
 
@@ -73,9 +73,9 @@ def parse_incidents(text: str, source: str) -> tuple[Incident, ...]:
             found.append(Incident.model_validate(raw))
         except ValidationError as error:
             first = error.errors()[0]
-            raise InputError(f"{source}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+            raise InputError(f"{source}:{number}: {'.'.join(map(str, first['loc']))}: {problem(first)}.") from None
         except ValueError as error:
-            raise InputError(f"{source}:{number} is not JSON: {error}.") from None
+            raise InputError(f"{source}:{number} is not JSON: {line_fault(error)}.") from None
     if not found:
         raise InputError(f"{source} holds no incident.")
     return tuple(found)

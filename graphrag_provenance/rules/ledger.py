@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from graphrag_provenance.errors import InputError
 from graphrag_provenance.model.identifiers import REVISION_PATTERN, parse_address, split_revision
 from graphrag_provenance.model.instants import parse_instant
-from graphrag_provenance.notation import parse_json, parse_toml
+from graphrag_provenance.notation import parse_json, parse_toml, problem
 
 USUAL_ORDER = ("prerequisite", "action", "verification")
 
@@ -132,7 +132,7 @@ def to_ledger(raw: Any, source: str = "The ledger") -> Ledger:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{source}: {place}: {first['msg']}.", hint="The format: docs/gate.schema.json.") from None
+        raise InputError(f"{source}: {place}: {problem(first)}.", hint="The format: gprov schema-json gate.") from None
 
 
 def ledger_schema() -> dict[str, Any]:

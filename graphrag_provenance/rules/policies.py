@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_provenance.errors import ConfigurationError
 from graphrag_provenance.model.identifiers import canonical_json
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import parse_toml, problem
 
 
 class _Policy(BaseModel):
@@ -127,7 +127,7 @@ def parse_policies(text: str, source: str = "the policy file") -> PolicyLattice:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{source}: {place}: {first['msg']}.") from None
+        raise ConfigurationError(f"{source}: {place}: {problem(first)}.") from None
     if parsed.schema_version != 1:
         raise ConfigurationError(
             f"{source}: schema {parsed.schema_version} is not supported; this version reads schema 1."

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from graphrag_provenance.errors import ConfigurationError
 from graphrag_provenance.model.identifiers import check_entity_type, relationship_type
 from graphrag_provenance.model.records import EdgeRecord
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import parse_toml, problem
 from graphrag_provenance.rules.rejects import Refused, RejectCode
 
 
@@ -67,7 +67,7 @@ def parse_relations(text: str, source: str = "the relations file") -> Mapping[st
         raise ConfigurationError(f"{source} is not valid TOML: {error}.") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigurationError(f"{source}: {'.'.join(str(p) for p in first['loc'])}: {first['msg']}.") from None
+        raise ConfigurationError(f"{source}: {'.'.join(str(p) for p in first['loc'])}: {problem(first)}.") from None
     except ValueError as error:
         raise ConfigurationError(f"{source}: {error}.") from None
     if parsed.schema_ != 1:

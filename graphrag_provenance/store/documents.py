@@ -85,7 +85,9 @@ def _split(revision: str) -> tuple[str, str]:
 
 
 def _absent(doc: str) -> NotFoundError:
-    return NotFoundError(f"There is no document or revision {doc}.", hint="See: gprov doc show DOC.")
+    doc_id, at, _ = doc.rpartition("@")
+    hint = f"See: gprov doc show {doc_id}." if at and doc_id else "Check the id; what the reader may not see is not found either."
+    return NotFoundError(f"There is no document or revision {doc}.", hint=hint)
 
 
 def _show(database: Database, reader: Reader, view: Visibility, doc: str, limit: int) -> Json:

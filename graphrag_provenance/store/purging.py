@@ -59,7 +59,7 @@ def _documents(database: Database, tenant: str, doc_id: str | None) -> Iterator[
     if doc_id is not None:
         rows = database.lookup("purge.document", tenant=tenant, doc_id=doc_id)
         if not rows:
-            raise NotFoundError(f"There is no document {doc_id} in tenant {tenant}.", hint="See: gprov doc show DOC.")
+            raise NotFoundError(f"There is no document {doc_id} in tenant {tenant}.", hint="Check the id and the tenant.")
         yield rows
         return
     after = ""

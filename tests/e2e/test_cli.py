@@ -17,10 +17,14 @@ from typer.testing import CliRunner
 
 from graphrag_provenance.interfaces.cli import logs
 from graphrag_provenance.interfaces.cli.app import _COMMANDS, _load, app
+from graphrag_provenance.interfaces.cli.context import _read_reader_file
 from graphrag_provenance.interfaces.cli.examples import EXAMPLES
 from graphrag_provenance.model.records import RECORD_KINDS
 from graphrag_provenance.model.reports import REPORT_KINDS
 from graphrag_provenance.resources import etl_path
+from graphrag_provenance.rules.claims import Claim, GoldenQuestion
+from graphrag_provenance.rules.ledger import Ledger
+from graphrag_provenance.rules.policies import parse_policies
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
@@ -265,6 +269,14 @@ def test_schema_json_prints_the_schema_of_each_report(gprov, kind: str) -> None:
     assert all(one.get("description") for one in schema["properties"].values()), "every field is documented"
 
 
+@pytest.mark.parametrize(("kind", "model"), [("gate", Ledger), ("claim", Claim), ("golden", GoldenQuestion)])
+def test_schema_json_prints_the_schema_of_each_file_that_asks(gprov, kind: str, model: Any) -> None:
+    schema = json.loads(gprov("schema-json", kind).stdout)
+    assert set(schema["properties"]) == {field.alias or name for name, field in model.model_fields.items()}
+    assert schema["$schema"].endswith("2020-12/schema")
+    assert schema["additionalProperties"] is False
+
+
 def test_policy_check_prints_the_order(gprov) -> None:
     result = gprov("policy", "check", "--format", "json")
     body = json.loads(result.stdout)
@@ -293,12 +305,26 @@ def test_init_writes_a_workspace_once_and_overwrites_nothing(gprov) -> None:
     assert result.exit_code == 0
     example = {path.name for path in etl_path("pipelines", "csv").iterdir()}
     assert {Path(line).name for line in result.stdout.splitlines()} == {
-        "gprov.toml", "policies.toml", "relations.toml", "example.jsonl", *example,
+        "gprov.toml", "policies.toml", "relations.toml", "auditor.toml", "example.jsonl", *example,
     }  # fmt: skip
     assert gprov("policy", "check", "--workspace", "work").exit_code == 0
     again = gprov("init", "work")
     assert again.exit_code == 2
-    assert "gprov.toml" in again.stderr
+    more = len(result.stdout.splitlines()) - 3
+    assert f"work holds gprov.toml, policies.toml, relations.toml and {more} more already." in again.stderr
+
+
+def test_the_reader_file_of_a_workspace_is_one_and_a_wrong_one_is_told_its_form(gprov) -> None:
+    assert gprov("init").exit_code == 0
+    who = _read_reader_file(Path("readers/auditor.toml"))
+    order = parse_policies(Path("policies.toml").read_text(), "policies.toml")
+    assert (who.principal, who.tenant, who.roles) == ("auditor", "ACME", ["auditor"])
+    assert set().union(*(order.below[name] for name in who.clearances or ())) == set(order.names)
+    for text in ('clearances = "internal"', "clearance = ['internal']", "tenant"):
+        Path("wrong.toml").write_text(text)
+        told = gprov("edge", "list", "--reader", "wrong.toml")
+        assert told.exit_code == 2
+        assert 'Its form: principal = "NAME", tenant = "NAME", clearances = ["POLICY"], roles = ["auditor"]' in told.stderr
 
 
 def test_output_to_a_pipe_has_no_colour_and_is_never_cut(gprov) -> None:

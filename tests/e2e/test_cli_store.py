@@ -131,7 +131,7 @@ def test_trace_json_has_the_documented_shape(sample: Run) -> None:
     result = sample("trace", *CLAIM, *READER, "--format", "json")
     assert result.exit_code == 0, result.output
     body = parsed(result)
-    assert {"schema", "trace_id", "state", "reason", "claim", "generation", "truncated", "paths", "citations"} == set(body)
+    assert {"schema", "trace_id", "state", "reason", "means", "claim", "generation", "truncated", "paths", "citations"} == set(body)
     (path,) = body["paths"]
     step = path["steps"][0]
     assert {"edge_id", "relation", "source", "target", "forward", "scope", "confidence", "current", "extracted_by",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from graphrag_provenance.rules.answers import citations, extractors, in_order, item_json, step_json
-from graphrag_provenance.rules.chains import Chain, Item, Step
+from graphrag_provenance.rules.answers import REASONS, Trace, citations, extractors, in_order, item_json, step_json
+from graphrag_provenance.rules.chains import Chain, Item, Question, Reason, Step
 
 
 def item(doc: str = "d@1", chunk: str = "c", **more: Any) -> Item:
@@ -55,6 +55,13 @@ def test_a_hop_is_told_with_both_ends_and_what_an_auditor_hears() -> None:
     assert not {"policies", "acl"} & set(told)
     heard = step_json(step(item()), auditor=True)
     assert (heard["policies"], heard["acl"]) == (["internal"], ["r"])
+
+
+@pytest.mark.parametrize("reason", [None, *Reason])
+def test_an_answer_says_what_its_reason_means(reason: Reason | None) -> None:
+    body = Trace(Question(("S", "a"), ("S", "b")), "0" * 32, reason, 1).as_json()
+    assert (body["reason"], body["means"]) == ((None, None) if reason is None else (reason.value, REASONS[reason]))
+    assert set(REASONS) == set(Reason)
 
 
 def test_each_extractor_is_told_once() -> None:

@@ -27,7 +27,7 @@ def golden(**more: object) -> GoldenQuestion:
 
 @pytest.mark.parametrize(("text", "told"), [
     ("[[question", "not valid TOML"), ("", "holds no claim"), ("schema = 2\n[[question]]\n" + GOLDEN, "schema"),
-    ('[[question]]\n' + GOLDEN + 'colour = "red"', r"f.toml: question 1 \(1\): colour: Extra inputs"),
+    ('[[question]]\n' + GOLDEN + 'colour = "red"', r"f.toml: question 1 \(1\): colour: unknown field"),
     ('colour = "red"\n[[question]]\n' + GOLDEN, "colour is not understood"),
     ("[[question]]\n" + GOOD, r"expect_state: Field required"),
     ('[[question]]\nid = "x"\n' + GOLDEN + '[[question]]\nid = "x"\n' + GOLDEN, "question 2 has the id 'x' of question 1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,3 +52,9 @@ def test_whoever_writes_can_be_named_and_traced() -> None:
     assert {name for name, command in ALL.items() if "--actor" in {opt for param in command.params for opt in param.opts}} == writers
     for name in writers:
         assert "--trace-id" in {opt for param in ALL[name].params for opt in param.opts}, name
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_to_be_filled_in_stands_in_capitals(name: str) -> None:
+    texts = [param for param in ALL[name].params if param.type_descriptor.annotation in (str, Path, list[str], list[Path])]
+    assert [param.name for param in texts if not (param.metavar or "").isupper()] == []

@@ -93,7 +93,7 @@ FILES: list[tuple[str, str]] = [
     ("[policies]\npublic = 'all'", "policies.public: Input should be"),
     ("[policies.a]\nabove = 'b'\n[policies.b]", "policies.a.above: Input should be a valid list"),
     ("[policies.a]\nabove = [1]", "policies.a.above.0"),
-    ("[policies.a]\nabvoe = ['b']\n[policies.b]", "policies.a.abvoe: Extra inputs"),
+    ("[policies.a]\nabvoe = ['b']\n[policies.b]", "policies.a.abvoe: unknown field"),
     ("[policies.a]\nabove = ['b']", "'a' is above 'b', which is not defined"),
     ("[policies.a]\nabove = ['a ']", "'a' is above 'a ', which is not defined"),
     ("[policies.a]\nabove = ['a']", "cycle: a above a"),
@@ -107,8 +107,8 @@ FILES: list[tuple[str, str]] = [
     ("schema = 2\n[policies.a]", "schema 2 is not supported"),
     ("schema = '1'\n[policies.a]", "schema: Input should be a valid integer"),
     ("schema = true\n[policies.a]", "schema: Input should be a valid integer"),
-    ("schema_version = 1\n[policies.a]", "schema_version: Extra inputs"),
-    ("default = 'a'\n[policies.a]", "default: Extra inputs"),
+    ("schema_version = 1\n[policies.a]", "schema_version: unknown field"),
+    ("default = 'a'\n[policies.a]", "default: unknown field"),
     ("[policies.a", "not valid TOML"),
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graphrag_provenance.interfaces.cli.checking import _checked
 from graphrag_provenance.interfaces.cli.loading import lines, report
 from graphrag_provenance.interfaces.cli.options import Format
 from graphrag_provenance.interfaces.cli.picture import draw_edge
@@ -26,6 +27,12 @@ def load(*, accepted: int, rejected: int = 0, **more: Any) -> dict[str, Any]:
 ])  # fmt: skip
 def test_a_load_that_wrote_nothing_says_why(accepted: int, rejected: int, why: str) -> None:
     assert f"Nothing to write: {why}." in lines(load(accepted=accepted, rejected=rejected))
+
+
+def test_what_is_said_of_edges_once_counted_stands_apart() -> None:
+    told = lines(load(accepted=3, edges={"published": 2, "withheld": 1, "unregistered": 3, "overruled": 0}))
+    assert told[1:3] == ["Edges: 2 published, 1 withheld.", "Of these, 3 cite a passage without a record (unregistered)."]
+    assert not [line for line in told if "overruled" in line]
 
 
 @pytest.mark.parametrize(("more", "told"), [
@@ -72,3 +79,7 @@ def test_evidence_says_how_its_revision_stands(head: str | None, stale: bool, to
         "section_path": [], "span": None, "quote_hash": None, "run": {"seq": None}}  # fmt: skip
     draw_edge(edge(evidence=[item]))
     assert f"HB-1@1 ({told})\n" in capsys.readouterr().out
+
+
+def test_what_is_no_count_of_records_is_named_otherwise_for_a_person() -> None:
+    assert _checked({"runs": 2, "running": 0, "graph_hash": 1}) == {"runs": 2, "runs under way": 0, "graph hash compared": True}

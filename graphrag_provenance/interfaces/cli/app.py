@@ -64,7 +64,7 @@ _COMMANDS = {
     "mcp": _Place("model_context", "mcp", "The store for language models: read-only tools."),
     "key": _Place("keys", "app", "API keys of the service: new."),
     "query": _Place("statements", "app", "The stored Cypher: list, show."),
-    "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record kind."),
+    "schema-json": _Place("records", "schema_json", "Print the JSON Schema of a record, a report or a ledger."),
 }
 
 

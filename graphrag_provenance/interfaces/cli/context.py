@@ -30,7 +30,7 @@ from graphrag_provenance.interfaces.cli.options import RoleName
 from graphrag_provenance.interfaces.cli.visible import visible_lines
 from graphrag_provenance.model.readers import Reader, Role
 from graphrag_provenance.model.trace_context import parse_trace_id
-from graphrag_provenance.notation import parse_toml
+from graphrag_provenance.notation import parse_toml, problem
 from graphrag_provenance.rules.chains import address as address
 from graphrag_provenance.server.progress import shown_progress
 from graphrag_provenance.store.database import Database
@@ -56,6 +56,9 @@ def trace_id_for(flag: str | None) -> str | None:
     if found is not None:
         logs.carry(trace_id=found)
     return found
+
+
+_READER_FORM = 'Its form: principal = "NAME", tenant = "NAME", clearances = ["POLICY"], roles = ["auditor"], each on a line of its own.'
 
 
 class _ReaderFile(BaseModel):
@@ -101,12 +104,11 @@ def _read_reader_file(file: Path) -> _ReaderFile:
     except OSError as error:
         raise InputError(f"The reader file {file} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"The reader file {file} is not valid TOML: {error}.") from None
+        raise InputError(f"The reader file {file} is not valid TOML: {error}.", hint=_READER_FORM) from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        hint = "It holds principal, tenant, clearances, roles."
-        raise InputError(f"The reader file {file}: {place}: {first['msg']}.", hint=hint) from None
+        raise InputError(f"The reader file {file}: {place}: {problem(first)}.", hint=_READER_FORM) from None
     except ValueError as error:
         raise InputError(f"The reader file {file}: {error}.", hint=f"Roles: {', '.join(Role)}.") from None
     return told

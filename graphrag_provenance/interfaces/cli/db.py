@@ -38,11 +38,11 @@ class _Profile(StrEnum):
 
 
 _Home = Annotated[
-    Path | None, typer.Option("--home", help="Folder of all local state.", show_default="the user's data folder")
+    Path | None, typer.Option("--home", help="Folder of all local state.", show_default="the user's data folder", metavar="DIR")
 ]
 _Version = Annotated[
     str | None,
-    typer.Option("--neo4j-version", help="Version of Neo4j.", show_default="the version of the data there"),
+    typer.Option("--neo4j-version", help="Version of Neo4j.", show_default="the version of the data there", metavar="VERSION"),
 ]
 _FormatOption = Annotated[_Format, typer.Option("--format", help="How to print the status.")]
 
@@ -54,8 +54,8 @@ def start(
     profile: Annotated[
         _Profile, typer.Option(help="quick: starts fast, small; load: built for loading and measuring.")
     ] = _Profile.quick,
-    heap: Annotated[str | None, typer.Option(help="Java heap, such as 2g.", show_default="the profile's")] = None,
-    pagecache: Annotated[str | None, typer.Option(help="Page cache, such as 1g.", show_default="the profile's")] = None,
+    heap: Annotated[str | None, typer.Option(help="Java heap, such as 2g.", show_default="the profile's", metavar="SIZE")] = None,
+    pagecache: Annotated[str | None, typer.Option(help="Page cache, such as 1g.", show_default="the profile's", metavar="SIZE")] = None,
 ) -> None:
     """Fetch Neo4j if it is missing, start it, and print its address."""
     server = _server(home, neo4j_version)
@@ -98,7 +98,7 @@ def logs(
 
 @app.command()
 def backup(
-    file: Annotated[Path, typer.Argument(help="New file to write.")],
+    file: Annotated[Path, typer.Argument(help="New file to write.", metavar="FILE")],
     home: _Home = None,
     neo4j_version: _Version = None,
 ) -> None:
@@ -108,7 +108,7 @@ def backup(
 
 @app.command()
 def restore(
-    file: Annotated[Path, typer.Argument(help="File that `backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="File that gprov db backup wrote.", metavar="FILE")],
     home: _Home = None,
     neo4j_version: _Version = None,
 ) -> None:

@@ -127,7 +127,7 @@ def _instant(text: str) -> datetime:
     try:
         return parse_instant(text)
     except ValueError as error:
-        raise InputError(f"--before: {error}.", hint="Write for example 2026-01-31T00:00:00Z.") from None
+        raise InputError(f"--before: {error}.") from None
 
 
 def _tenant_for(settings: Settings, flag: str | None) -> str:

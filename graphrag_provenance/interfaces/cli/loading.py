@@ -47,6 +47,12 @@ from graphrag_provenance.rules.relations import parse_relations
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.lookups import run_list
 
+_OF_THESE = {
+    "unregistered": "cite a passage without a record (unregistered)",
+    "overruled": "are under a stricter policy than they declare (overruled)",
+}
+"""Counts of edges that are counted once already."""
+
 
 def ingest(
     paths: Annotated[
@@ -216,7 +222,8 @@ def lines(body: dict[str, Any]) -> list[str]:
     told = [
         f"{what}: {records['read']:,} records read, {records['accepted']:,} accepted, "
         f"{records['rejected']:,} rejected, in {body['seconds']:.1f} s.",
-        f"Edges: {_counts(edges)}.",
+        f"Edges: {_counts({name: count for name, count in edges.items() if name not in _OF_THESE})}.",
+        *(f"Of these, {edges[name]:,} {what}." for name, what in _OF_THESE.items() if edges.get(name)),
         f"Evidence: {_counts(evidence)}.",
     ]
     if staged:

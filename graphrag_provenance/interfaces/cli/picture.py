@@ -14,7 +14,6 @@ from typing import Any
 from rich.text import Text
 
 from graphrag_provenance.interfaces.cli.render import address_of, console, plain
-from graphrag_provenance.interfaces.wording import REASONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _draw_state(out: _Pen, trace: Mapping[str, Any]) -> None:
     why = f" ({plain(reason)})" if reason else ""
     out.line((_label("state"), "dim"), (plain(trace["state"]) + why, "bold yellow" if reason else "bold green"))
     if reason:
-        out.line((_label("means"), "dim"), REASONS.get(reason, "see the documentation of this reason"))
+        out.line((_label("means"), "dim"), trace["means"])
     if trace["truncated"]:
         out.line((_label("note"), "dim"), "the search hit its bound; a chain may exist that it did not reach")
     out.line((_label("graph"), "dim"), f"generation {trace['generation']}, trace {trace['trace_id']}")

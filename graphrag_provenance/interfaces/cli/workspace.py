@@ -18,6 +18,7 @@ from graphrag_provenance.interfaces.cli.context import say
 from graphrag_provenance.interfaces.cli.visible import visible
 from graphrag_provenance.resources import etl_path
 
+_NAMED = 3
 _SETTINGS = """\
 # Settings of this workspace. A flag or an environment variable (GRAPHRAG_PROVENANCE_*, NEO4J_*) goes before.
 # The password of a server belongs in the environment (NEO4J_PASSWORD), not here.
@@ -34,6 +35,15 @@ clearance = ["internal"]
 # require_registered_sources = false     # reject evidence whose chunk no record declares
 """
 
+_AUDITOR = """\
+# Who reads, for --reader readers/auditor.toml. What is not named here comes from the settings; a flag goes before.
+
+principal = "auditor"
+tenant = "ACME"
+clearances = ["restricted"]   # each covers every policy below it
+roles = ["auditor"]           # reader, auditor (sees policies and withheld edges), operator (loads and repairs)
+"""
+
 _EXAMPLE = """\
 {"kind":"document","doc_id":"POL-17","title":"Key custody","source_type":"policy","tenant":"ACME","policy":"internal"}
 {"kind":"revision","doc":"POL-17@1.4","tenant":"ACME","effective_at":"2026-01-01T00:00:00Z"}
@@ -47,17 +57,19 @@ _EXAMPLE = """\
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to make or to fill.", metavar="DIR")] = Path("."),
 ) -> None:
-    """Write settings, policies, relations and an example to ingest into a folder. Overwrites nothing."""
+    """Write settings, policies, relations, a reader and an example to ingest into a folder. Overwrites nothing."""
     files = {
         WORKSPACE_FILE: _SETTINGS,
         "policies.toml": etl_path("policies.toml").read_text(encoding="utf-8"),
         "relations.toml": etl_path("relations.toml").read_text(encoding="utf-8"),
+        "readers/auditor.toml": _AUDITOR,
         "records/example.jsonl": _EXAMPLE,
         **_example_pipeline(),
     }
     there = [name for name in files if (folder / name).exists()]
     if there:
-        raise InputError(f"{folder} holds {', '.join(there)} already.", hint="Name another folder: gprov init DIR.")
+        more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+        raise InputError(f"{folder} holds {', '.join(there[:_NAMED])}{more} already.", hint="Name another folder: gprov init DIR.")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder.", hint="Name another: gprov init DIR.")
     for name, text in files.items():
@@ -70,6 +82,8 @@ def init(
         "Next: " + inside + "gprov ingest records --pipeline-name example --relations relations.toml "
         "&& gprov trace System:SYS_A System:SYS_B"
     )
+    say("To see policies and withheld edges: --reader readers/auditor.toml, for example gprov edge list --withheld --reader "
+        "readers/auditor.toml.")
     say("A pipeline of your own: pipelines/example; see gprov pipeline check example, gprov pipeline run example.")
 
 

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from graphrag_provenance import errors
 from graphrag_provenance.events import report
+from graphrag_provenance.notation import problem
 
 RETRY_SECONDS = 5
 _STATUS: tuple[tuple[type[errors.ProvenanceError], int], ...] = (
@@ -75,7 +76,7 @@ async def on_invalid(_: Request, error: Exception) -> Response:
     """Handler of requests that do not fit their description."""
     assert isinstance(error, RequestValidationError)
     first: Mapping[str, Any] = error.errors()[0]
-    return failure(422, "input", f"{_place(first['loc'])}: {first['msg']}.", "The description of every request: /openapi.json.")
+    return failure(422, "input", f"{_place(first['loc'])}: {problem(first)}.", "The description of every request: /openapi.json.")
 
 
 async def on_http(_: Request, error: Exception) -> Response:

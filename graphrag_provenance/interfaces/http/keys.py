@@ -24,7 +24,7 @@ from graphrag_provenance.errors import IdentityUnavailableError, InputError, Pro
 from graphrag_provenance.events import report
 from graphrag_provenance.model.instants import format_instant
 from graphrag_provenance.model.readers import Reader, Role
-from graphrag_provenance.notation import json_text, parse_toml
+from graphrag_provenance.notation import json_text, parse_toml, problem
 
 PREFIX = "gprov_"
 _NOBODY = hashlib.sha256(secrets.token_bytes(32)).hexdigest()
@@ -119,7 +119,7 @@ def _entries(text: str) -> dict[str, KeyEntry]:
         raise ValueError(f"it is not valid TOML: {error}") from None
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {problem(first)}") from None
     if len({one.id for one in keys}) < len(keys):
         raise ValueError("two keys have one id")
     return {one.id: one for one in keys}

@@ -23,6 +23,7 @@ from graphrag_provenance.interfaces.http.identity import refused
 from graphrag_provenance.interfaces.http.service import Service
 from graphrag_provenance.interfaces.mcp.tools import TOOLS, Tool
 from graphrag_provenance.model.readers import Reader, Role
+from graphrag_provenance.notation import problem
 from graphrag_provenance.store.bridge import aside, carried
 from graphrag_provenance.version import __version__
 
@@ -89,7 +90,8 @@ def _arguments(tool: Tool) -> list[str]:
 
 def _problems(tool: Tool, error: ValidationError) -> str:
     """What is wrong with the arguments, without what they hold."""
-    found = [f"{'.'.join(str(part)[:100] for part in one['loc']) or tool.name}: {one['msg']}" for one in error.errors(include_input=False)]
+    found = [f"{'.'.join(str(part)[:100] for part in one['loc']) or tool.name}: {problem(one)}"
+             for one in error.errors(include_input=False)]
     more = [] if len(found) <= _MOST_PROBLEMS else [f"and {len(found) - _MOST_PROBLEMS} more"]
     return "; ".join([*found[:_MOST_PROBLEMS], *more]) + "."
 

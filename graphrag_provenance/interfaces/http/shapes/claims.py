@@ -82,6 +82,7 @@ class TraceAnswer(Shape):
     trace_id: str
     state: Literal["supported", "unresolved"]
     reason: str | None
+    means: str | None
     claim: AskedClaim
     generation: int
     truncated: bool
