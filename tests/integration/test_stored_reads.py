@@ -18,6 +18,7 @@ from corpus.records import TENANT, Store, cites, edge, entity
 
 from graphrag_provenance.errors import NotFoundError
 from graphrag_provenance.queries import catalogue
+from graphrag_provenance.rules.context import Gathered
 from graphrag_provenance.rules.gate import Facts
 from graphrag_provenance.rules.ledger import Ledger
 from graphrag_provenance.rules.relations import Relation
@@ -206,3 +207,14 @@ def test_what_is_around_holds_under_the_conditions(store: Database, asked: dict[
     given = {"entities": [{"type": "Thing", "id": "scoped"}], "behind": [], "told": [], **ANYWHERE, **asked, "limit": 100}
     rows = store.read("read.around", tenant=TENANT, allowed=["internal"], granted=[], **given)
     assert {row["edge"]["edge_id"] for row in rows} == SCOPES.keys() - {*left_out}
+
+
+def test_a_context_is_of_the_instant_asked_for_or_of_now(store: Database) -> None:
+    def gathered(**more: Any) -> Gathered:
+        return surroundings.gather(store, WHO, surroundings.Wanted(**{"entities": (("Thing", "scoped"),)} | more))
+
+    at = gathered(at=datetime(2026, 3, 1, tzinfo=UTC))
+    assert {one.edge_id for one in at.facts} == SCOPES.keys() - {"not_yet", "no_longer"}
+    assert [one.edge_id for one in gathered().facts] == ["anywhere"]
+    assert at.generation == run_list(store, limit=1)[0]["seq"]
+    assert gathered(question="sound", hops=0).entities == (("Thing", "scoped"), ("Thing", "sound"))
