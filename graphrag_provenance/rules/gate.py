@@ -50,7 +50,7 @@ class EdgeFact:
     ends: frozenset[str]
     """Its source and target, Type:id."""
     scope: Mapping[str, Any]
-    """environment, region, valid_from, valid_to."""
+    """What it states of environment, region, valid_from, valid_to."""
     current: bool
     disputed: bool
     rivals: tuple[str, ...] = ()
@@ -246,6 +246,8 @@ class _Asked:
     def elsewhere(self, edge: EdgeFact) -> str | None:
         """Where an edge holds instead; None: it holds here."""
         scope = edge.scope
+        if not scope:
+            return None
         for name, wanted in self.where:
             stated = scope.get(name)
             if stated is not None and stated != wanted:

@@ -28,6 +28,7 @@ from graphrag_provenance.store.seeing import stands_for
 from graphrag_provenance.store.together import answer_together
 
 _MOST_AT_ONCE = 2_000
+_SCOPE = ("environment", "region", "valid_from", "valid_to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ def _place(edge: Row) -> Place:
 
 def _fact(edge: Row, rivals: Sequence[str]) -> EdgeFact:
     ends = frozenset(f"{edge[f'{side}_type']}:{edge[f'{side}_id']}" for side in ("source", "target"))
-    return EdgeFact(edge["edge_id"], ends, edge, bool(edge["current"]), edge["disputed"] is not False, tuple(rivals))
+    scope = {name: edge[name] for name in _SCOPE if edge[name] is not None}
+    return EdgeFact(edge["edge_id"], ends, scope, bool(edge["current"]), edge["disputed"] is not False, tuple(rivals))
 
 
 def _hidden(database: Database, tenant: str, ledger: Ledger, facts: Facts) -> frozenset[str | PassageKey]:

@@ -29,8 +29,8 @@ _QUERY: dict[Kind, str] = {
 }
 
 _MET = 1_000_000
-_REMEMBERED = 50_000
-"""Nodes of a kind, at 1 to 1.5 KB each."""
+_REMEMBERED = 25_000
+"""Nodes of a kind, at 1 to 2 KB each: a load of any length stays below 500 MB (benchmarks, `memory`)."""
 
 
 class View:
