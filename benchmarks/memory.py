@@ -16,7 +16,7 @@ from pathlib import Path
 import data
 from loads import Input
 from reporting import Goal, Report
-from servers import PIPELINE, Bench
+from servers import PIPELINE, Bench, processor_seconds
 
 LIMIT_MB = 500
 
@@ -53,9 +53,9 @@ def measure_memory(server: Bench, given: Input, _rounds: int, report: Report) ->
 def _state(pid: int) -> tuple[float, float] | None:
     """Processor seconds and megabytes of a process; None if it has just ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        used = processor_seconds(pid)
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
         size = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
     except (OSError, StopIteration):
         return None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), size / 1024
+    return used, size / 1024

@@ -45,10 +45,9 @@ class Bench:
         """Processor seconds that this process and a server of our own have used; None where that cannot be known."""
         pid = None if self.local is None else self.local.status().pid
         try:
-            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            return time.process_time(), processor_seconds(pid)
         except OSError:
             return None
-        return time.process_time(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def weight(self) -> int:
         """Bytes of the database of a server of our own, without its transaction log; it is stopped for it, so that all is written, and
@@ -64,6 +63,12 @@ class Bench:
     def empty(self) -> None:
         """Delete all data; the schemas stay."""
         floors.empty(self.driver)
+
+
+def processor_seconds(pid: int | None) -> float:
+    """What a process has used, on Linux. Raises OSError where that cannot be known."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
