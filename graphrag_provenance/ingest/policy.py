@@ -9,10 +9,11 @@ reads the same batches, decides the same, and writes nothing.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from graphrag_provenance.errors import StoreError
 from graphrag_provenance.ingest.batches import reevaluate_edges
@@ -20,12 +21,14 @@ from graphrag_provenance.rules.edges import Node
 from graphrag_provenance.rules.opening import Effect, effect
 from graphrag_provenance.rules.policies import PolicyLattice
 from graphrag_provenance.store import runs
-from graphrag_provenance.store.assertions import Rules
+from graphrag_provenance.store.assertions import Decided, Rules
 from graphrag_provenance.store.counting import Outcome
 from graphrag_provenance.store.database import Database
 from graphrag_provenance.store.sealing import sealing
 from graphrag_provenance.store.view import Key, View
 
+Page = TypeVar("Page")
+Made = TypeVar("Made")
 _TOLD = (Effect.OPENED, Effect.CLOSED, Effect.CHANGED)
 
 
@@ -42,6 +45,8 @@ class PolicyOptions:
     """As for loading: an edge's own policy does not stand in for evidence that nothing speaks about."""
     batch_size: int = 1_000
     """Edges a transaction."""
+    workers: int = 2
+    """Transactions at once: while the server writes one batch, the next is decided."""
     listed: int = 10_000
     """Most edges to name for each effect; all are counted."""
     lease_seconds: float = 60.0
@@ -161,10 +166,12 @@ def _decide(database: Database, run: runs.Run, summary: PolicySummary, options: 
     rules = Rules(summary.order, options.require_registered_sources)
     old, done, told = summary.previous or summary.order, 0, 0.0
     view = View(seq=run.seq)
-    for keys in _pages(database, options.batch_size):
-        if options.dry_run:
-            view = View(seq=run.seq, dry=True)  # no edge depends on another: a batch is all there is to remember
-        outcome, decided = reevaluate_edges(database, run, rules, view, keys)
+
+    def decide(keys: list[Key]) -> tuple[Outcome, list[Decided]]:
+        # no edge depends on another: they can be decided at the same time, and in a dry run a batch is all there is to remember
+        return reevaluate_edges(database, run, rules, View(seq=run.seq, dry=True) if options.dry_run else view, keys)
+
+    for keys, (outcome, decided) in _in_turn(decide, _pages(database, options.batch_size), options.workers):
         summary.outcome.add(outcome)
         for before, after, *_ in decided:
             what = effect(old, before["policies"], summary.order, after["policies"], rewritten=before is not after)
@@ -176,6 +183,23 @@ def _decide(database: Database, run: runs.Run, summary: PolicySummary, options: 
             told = time.monotonic()
             tell(PolicyProgress(done, done - summary.counts[Effect.UNCHANGED]))
     tell(PolicyProgress(done, done - summary.counts[Effect.UNCHANGED]))
+
+
+def _in_turn(work: Callable[[Page], Made], pages: Iterable[Page], workers: int) -> Iterator[tuple[Page, Made]]:
+    """Each page with what `work` makes of it, in their order. Few are held at once, and when one fails no further one is begun."""
+    begun: deque[tuple[Page, Future[Made]]] = deque()
+    with ThreadPoolExecutor(workers, thread_name_prefix="policies") as pool:
+        try:
+            for page in pages:
+                begun.append((page, pool.submit(work, page)))
+                if len(begun) > workers:
+                    first, made = begun.popleft()
+                    yield first, made.result()
+            while begun:
+                first, made = begun.popleft()
+                yield first, made.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _pages(database: Database, size: int) -> Iterator[list[Key]]:

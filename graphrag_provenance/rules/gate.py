@@ -269,6 +269,8 @@ def _contradiction(own: Condition, whole: Condition) -> str | None:
 def _order(ledger: Ledger, facts: Facts) -> Iterable[Finding]:
     """Later facets that begin before earlier ones, within one revision."""
     ranks = {facet: rank for rank, facet in enumerate(ledger.order)}
+    if len({entry.facet for entry in ledger.entries} & ranks.keys()) < 2:
+        return  # nothing is before or after anything
     first: dict[tuple[str, int], tuple[int, int]] = {}  # by revision and facet: the least ordinal, and the first sentence
     for number, entry in enumerate(ledger.entries, 1):
         rank = ranks.get(entry.facet or "")
